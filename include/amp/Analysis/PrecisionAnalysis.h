@@ -1,0 +1,111 @@
+//===- PrecisionAnalysis.h - which operation runs in which format -*- C++
+//-*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A forward data-flow analysis over the lattice of float formats (see
+// FloatFormat.h). It gives each operation the format that PyTorch's dispatcher
+// would give it, operation by operation ("eager placement"):
+//
+//   category   format of a type variable
+//   allow      the low format
+//   deny       float32
+//   promote    the join of its operands' formats
+//   follow     the same
+//   clear      the same; on constants alone, what its users ask for
+//   keep       as it was
+//
+// Only float32 moves. float64 is never touched, and what is in 16 bits already
+// stays there. Constants adopt the format of each user and do not count in a
+// join; a variable that has nothing else is float32. A variable stays float32
+// if its operator does not admit the low format, if the policy pins one of its
+// operands, or if a constant among its operands does not fit.
+//
+// What meets in a region operation (branches, initial and carried values) or in
+// a function (its callers) is joined, to a fixpoint. Code that never runs has
+// to type-check as well, so every branch counts as taken.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_ANALYSIS_PRECISIONANALYSIS_H
+#define AMP_ANALYSIS_PRECISIONANALYSIS_H
+
+#include "amp/Policy/FloatRounding.h"
+#include "amp/Policy/Policy.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace amp {
+
+struct PrecisionOptions {
+  /// The low format: fp16 or bf16.
+  FloatFormat low = FloatFormat::fp16();
+  /// Arguments and results of functions that others may call keep their types;
+  /// otherwise those of float32 become low.
+  bool keepIOTypes = true;
+};
+
+/// What was decided for one operation, and why.
+struct PrecisionDecision {
+  mlir::Operation *operation;
+  Category category;
+  /// Some type variable is float32, and not kept by the policy.
+  bool moves;
+  /// Per type variable the element type that it takes; null if it keeps its
+  /// own.
+  llvm::SmallVector<mlir::FloatType, 2> elementTypes;
+  /// One line, for people.
+  mlir::StringAttr reason;
+};
+
+/// The decisions for a module. A snapshot: it refers to the module's operations
+/// and values as they were when it was computed.
+class PrecisionAnalysis {
+public:
+  /// Analyses a module. Fails, with a diagnostic at the operation, if the
+  /// policy bans one. Takes time linear in operations, operands and the bytes
+  /// of constants, each of which is read once, by several threads.
+  static llvm::FailureOr<PrecisionAnalysis>
+  compute(mlir::ModuleOp module, const Policy &policy,
+          const PrecisionOptions &options);
+
+  /// One for each operation with AutocastOpInterface and float operands or
+  /// results, in program order; constants and operations with control flow
+  /// have none.
+  llvm::ArrayRef<PrecisionDecision> getDecisions() const { return decisions; }
+
+  /// The element type that a block argument or the result of a region operation
+  /// takes; null if it keeps its own.
+  mlir::FloatType getNewElementType(mlir::Value value) const {
+    return valueTypes.lookup(value);
+  }
+
+  /// The same for the result of a function.
+  mlir::FloatType getNewResultElementType(mlir::FunctionOpInterface function,
+                                          unsigned result) const {
+    return resultTypes.lookup({function, result});
+  }
+
+  /// Constants with finite values beyond the low format's range that some
+  /// operation takes in it all the same, and what becomes of those values.
+  const llvm::MapVector<mlir::Operation *, Overflow> &getOverflows() const {
+    return overflows;
+  }
+
+private:
+  friend class PrecisionPlanner;
+  llvm::SmallVector<PrecisionDecision, 0> decisions;
+  llvm::DenseMap<mlir::Value, mlir::FloatType> valueTypes;
+  llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, mlir::FloatType>
+      resultTypes;
+  llvm::MapVector<mlir::Operation *, Overflow> overflows;
+};
+
+} // namespace amp
+
+#endif // AMP_ANALYSIS_PRECISIONANALYSIS_H

@@ -1,0 +1,42 @@
+//===- ConstantData.h - the values of float constants -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_DIALECT_AMP_CONSTANTDATA_H
+#define AMP_DIALECT_AMP_CONSTANTDATA_H
+
+#include "amp/Dialect/AMP/AMPDialect.h"
+#include "amp/Policy/FloatRounding.h"
+
+#include <optional>
+
+namespace amp {
+
+/// The bytes of a constant's elements, in the machine's order and without any
+/// alignment. Refers to memory that the attribute keeps.
+struct ConstantData {
+  llvm::ArrayRef<char> bytes;
+  /// Elements of the constant.
+  uint64_t count = 0;
+  /// `bytes` holds one element, and all are like it.
+  bool splat = false;
+};
+
+/// The data of a DenseElementsAttr or a DenseResourceElementsAttr of whole-byte
+/// elements; none for any other attribute, and where a resource's data is gone
+/// or has another size than its type says.
+std::optional<ConstantData> getConstantData(mlir::Attribute attribute);
+
+/// Writes elements [first, first + count) of a rounded constant to
+/// `destination`, 2 bytes each, and adds what rounding did to `*stats`, if
+/// asked. Independent parts may be read by several threads at once. Fails if
+/// the source's data can't be had or the range is beyond its end.
+llvm::LogicalResult readRounded(RoundedAttr constant, uint64_t first,
+                                uint64_t count, char *destination,
+                                RoundingStats *stats = nullptr);
+
+} // namespace amp
+
+#endif // AMP_DIALECT_AMP_CONSTANTDATA_H

@@ -1,0 +1,29 @@
+//===- TypeInference.h - types of values that declare none ------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_DIALECT_ONNX_TYPEINFERENCE_H
+#define AMP_DIALECT_ONNX_TYPEINFERENCE_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace amp::onnx {
+
+struct InferenceOptions {
+  /// Infer shapes too. Without, only element types: cheaper, and of ONNX's
+  /// inference functions less code runs on what a file says.
+  bool shapes = false;
+};
+
+/// Replaces `!onnx.unknown` where the inference functions of ONNX's schemas
+/// can tell the type, in the main graph, its subgraphs, and the functions that
+/// it calls (once each; a function whose callers disagree stays untyped). Types
+/// that were declared stay. Linear in the size of the module.
+mlir::LogicalResult inferTypes(mlir::ModuleOp module,
+                               const InferenceOptions &options = {});
+
+} // namespace amp::onnx
+
+#endif // AMP_DIALECT_ONNX_TYPEINFERENCE_H

@@ -1,0 +1,179 @@
+//===- Autocast.td - Passes of automatic mixed precision --*- tablegen -*--===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// In the order in which the pipeline `amp-autocast` runs them. The operations
+// in the examples are those of the test dialect `t`; the examples are in
+// test/Passes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_PASSES_AUTOCAST
+#define AMP_PASSES_AUTOCAST
+
+include "mlir/Pass/PassBase.td"
+
+def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
+  let summary = "Decide which operations run in which float format";
+  let description = [{
+    Asks the policy for the category of each operation, lets formats flow through
+    the module (amp/Analysis/PrecisionAnalysis.h) and writes the decisions, with
+    their reasons, into attributes. Changes nothing else. The attributes are
+    described with the `amp` dialect; those of an earlier run are replaced.
+
+    Fails if the policy can't be had, or bans an operation.
+
+    Before, with `low=fp16` and a policy that allows `t.matmul`:
+
+    ```mlir
+    %y = t.matmul %x, %w : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %y = t.matmul %x, %w {amp.category = "allow", amp.precision = [f16],
+                          amp.reason = "policy 'p': t:matmul is allow"}
+      : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    ```
+  }];
+  let dependentDialects = ["::amp::AMPDialect"];
+  let options = [
+    Option<"low", "low", "std::string", /*default=*/"",
+           "Low format, fp16 or bf16 (default: the policy's, else fp16)">,
+    Option<"policy", "policy", "std::string", /*default=*/"\"inference\"",
+           "Name of a preset, or path of a policy file">,
+    Option<"keepIOTypes", "keep-io-types", "bool", /*default=*/"true",
+           "Public functions keep the types of arguments and results">,
+    ListOption<"keepOps", "keep-op", "std::string",
+               "Operators that keep their types, \"Op\" or \"domain:Op\"">,
+    ListOption<"keepNodes", "keep-node", "std::string",
+               "Regular expressions on the names of nodes that keep their types">,
+  ];
+  let statistics = [
+    Statistic<"numLow", "low", "Operations that run in the low format">,
+    Statistic<"numFloat32", "float32",
+              "Operations that could move, and run in float32">,
+    Statistic<"numFixed", "fixed", "Operations with floats that can't move">,
+  ];
+}
+
+def InsertCasts : Pass<"amp-insert-casts", "::mlir::ModuleOp"> {
+  let summary = "Carry out the decisions of amp-annotate-precision (rounds)";
+  let description = [{
+    Gives results, block arguments and functions the element types that the
+    annotations ask for, and casts every operand that is then of another type
+    than its operation wants. The annotations `amp.precision`,
+    `amp.result_types`, `amp.argument_types` and `amp.overflow` are consumed.
+
+    A value has one cast for each type, right after its definition (at the start
+    of the block for an argument), whatever regions its users are in. A constant
+    is not cast: it gets a rounded copy for each type, and is erased if that
+    leaves it without users.
+
+    An operation without annotation keeps its types, and its operands.
+
+    Before:
+
+    ```mlir
+    func.func @f(%x: tensor<2x2xf32>, %w: tensor<2x2xf32>) -> tensor<2x2xf32> {
+      %y = t.matmul %x, %w {amp.precision = [f16]}
+        : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+      return %y : tensor<2x2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @f(%x: tensor<2x2xf32>, %w: tensor<2x2xf32>) -> tensor<2x2xf32> {
+      %0 = amp.cast %x : tensor<2x2xf32> to tensor<2x2xf16>
+      %1 = amp.cast %w : tensor<2x2xf32> to tensor<2x2xf16>
+      %y = t.matmul %0, %1
+        : (tensor<2x2xf16>, tensor<2x2xf16>) -> tensor<2x2xf16>
+      %2 = amp.cast %y : tensor<2x2xf16> to tensor<2x2xf32>
+      return %2 : tensor<2x2xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::amp::AMPDialect"];
+  let statistics = [
+    Statistic<"numCasts", "casts", "Casts inserted">,
+    Statistic<"numConstants", "constants", "Rounded copies of constants made">,
+    Statistic<"numErased", "erased", "Constants erased, as nobody read them">,
+  ];
+}
+
+def OptimizeCasts : Pass<"amp-optimize-casts", "::mlir::ModuleOp"> {
+  let summary = "Remove amp.cast operations where no value changes";
+  let description = [{
+    Folds casts of casts that did not round, merges casts of one value to one
+    type into one, right after the value's definition, and erases casts that
+    nobody reads. Only `amp.cast` is touched: a model's own casts are someone's
+    rounding. So is a cast of a cast that rounded.
+
+    Before:
+
+    ```mlir
+    %0 = amp.cast %x : tensor<4xf16> to tensor<4xf32>
+    %1 = amp.cast %0 : tensor<4xf32> to tensor<4xf16>
+    %y = t.relu %1 : (tensor<4xf16>) -> tensor<4xf16>
+    ```
+
+    After:
+
+    ```mlir
+    %y = t.relu %x : (tensor<4xf16>) -> tensor<4xf16>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numFolded", "folded", "Casts folded into other values">,
+    Statistic<"numMerged", "merged", "Casts merged with one like it">,
+    Statistic<"numDead", "dead", "Casts erased that nobody read">,
+  ];
+}
+
+def VerifyPrecision : Pass<"amp-verify-precision", "::mlir::ModuleOp"> {
+  let summary = "Check that every operation admits the float types it has";
+  let description = [{
+    Reports, for every operation with AutocastOpInterface, an element type that
+    the operator does not admit and a type variable with two; for operations
+    with control flow, a value whose element type differs from where it goes; and
+    calls and returns that disagree with their function. Changes nothing.
+
+    It catches mistakes of the passes before it, of policies, and of operations'
+    implementations of the interface, close to their cause.
+
+    Example:
+
+    ```mlir
+    // error: 't.add' op has element types 'f16' and 'f32' in type variable 0
+    %y = t.add %a, %b : (tensor<4xf16>, tensor<4xf32>) -> tensor<4xf16>
+    ```
+  }];
+}
+
+def StripAnnotations : Pass<"amp-strip-annotations", "::mlir::ModuleOp"> {
+  let summary = "Remove the attributes of amp-annotate-precision";
+  let description = [{
+    Removes every discardable attribute of the `amp` dialect: what is left is the
+    program alone.
+
+    Before:
+
+    ```mlir
+    %y = t.relu %x {amp.reason = "policy 'p': t:relu is follow"}
+      : (tensor<4xf16>) -> tensor<4xf16>
+    ```
+
+    After:
+
+    ```mlir
+    %y = t.relu %x : (tensor<4xf16>) -> tensor<4xf16>
+    ```
+  }];
+}
+
+#endif // AMP_PASSES_AUTOCAST

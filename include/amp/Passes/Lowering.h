@@ -1,0 +1,23 @@
+//===- Lowering.h - passes from the amp dialect to others -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_PASSES_LOWERING_H
+#define AMP_PASSES_LOWERING_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace amp {
+
+#define GEN_PASS_DECL
+#include "amp/Passes/Lowering.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "amp/Passes/Lowering.h.inc"
+
+} // namespace amp
+
+#endif // AMP_PASSES_LOWERING_H

@@ -1,0 +1,59 @@
+//===- Pipelines.h - what runs when -----------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_PASSES_PIPELINES_H
+#define AMP_PASSES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+#include <string>
+
+namespace amp {
+
+/// Options of `amp-autocast`; they mean what they mean in
+/// amp-annotate-precision.
+struct AutocastPipelineOptions
+    : public mlir::PassPipelineOptions<AutocastPipelineOptions> {
+  Option<std::string> low{
+      *this, "low",
+      llvm::cl::desc(
+          "Low format, fp16 or bf16 (default: the policy's, else fp16)")};
+  Option<std::string> policy{
+      *this, "policy",
+      llvm::cl::desc("Name of a preset, or path of a policy file"),
+      llvm::cl::init("inference")};
+  Option<bool> keepIOTypes{
+      *this, "keep-io-types",
+      llvm::cl::desc(
+          "Public functions keep the types of arguments and results"),
+      llvm::cl::init(true)};
+  ListOption<std::string> keepOps{
+      *this, "keep-op",
+      llvm::cl::desc("Operators that keep their types, \"Op\" or "
+                     "\"domain:Op\"")};
+  ListOption<std::string> keepNodes{
+      *this, "keep-node",
+      llvm::cl::desc("Regular expressions on the names of nodes that keep "
+                     "their types")};
+  Option<bool> keepReasons{
+      *this, "keep-reasons",
+      llvm::cl::desc("Leave amp.category and amp.reason on operations"),
+      llvm::cl::init(false)};
+};
+
+/// Appends the passes of `amp-autocast`: mixed precision for a module of any
+/// dialect. Casts are left as `amp.cast`, which the dialect's own lowering
+/// replaces afterwards.
+void buildAutocastPipeline(mlir::OpPassManager &manager,
+                           const AutocastPipelineOptions &options);
+
+/// Adds the pipelines to the global registry, for command lines.
+void registerPipelines();
+
+} // namespace amp
+
+#endif // AMP_PASSES_PIPELINES_H

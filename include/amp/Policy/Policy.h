@@ -1,0 +1,167 @@
+//===- Policy.h - which operations run in which format ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A policy gives each operation a category. It is read from YAML (the format
+// is described in docs/policy-format.md); the presets in lib/Policy/presets are
+// such files, built into the library. Policies know operators by name only:
+// this library depends on LLVM and on nothing of MLIR or ONNX.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_POLICY_POLICY_H
+#define AMP_POLICY_POLICY_H
+
+#include "amp/Policy/FloatFormat.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBufferRef.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace amp {
+
+/// How an operation takes part in mixed precision.
+enum class Category {
+  Allow,   ///< runs in the low format (tensor core work)
+  Deny,    ///< runs in float32 (its range or precision needs it)
+  Promote, ///< runs in the join of its float inputs' formats
+  Follow,  ///< safe in the low format when its data already is there
+  Clear,   ///< moves or compares data, exact in every format
+  Keep,    ///< never touched: its operands keep the types the model gave them
+  Ban,     ///< refused with an error that names a better operator
+};
+
+/// The category's name in policy files: "allow", "deny", …
+llvm::StringRef stringifyCategory(Category category);
+std::optional<Category> parseCategory(llvm::StringRef name);
+
+/// What happens to a constant operand with finite values beyond the low
+/// format's largest.
+enum class OutOfRange {
+  Saturate,    ///< bounds and masks become the largest finite value
+  KeepFloat32, ///< the operation that reads the constant stays in float32
+  Convert,     ///< they round to infinity, as a plain cast does
+};
+
+/// What happens to a constant operand that is too small for the low format (an
+/// epsilon of 1e-12 in fp16).
+enum class Underflow {
+  KeepFloat32, ///< the operation that reads the constant stays in float32
+  Flush,       ///< it becomes zero or subnormal, as by a plain cast
+};
+
+/// What a policy may ask of one operation. It refers to the caller's data for
+/// the time of one call of decide().
+struct OperationDescription {
+  /// Operator domain; "" and "ai.onnx" are the same.
+  llvm::StringRef domain;
+  /// Operator name: "MatMul".
+  llvm::StringRef name;
+  /// Version of the domain's operator set that the node is read with (or the
+  /// version of the operator's schema: presets split only where schemas do).
+  int64_t version = 0;
+  /// The node's own name; may be empty. Expressions on node names then see
+  /// the first output's name.
+  llvm::StringRef nodeName;
+  llvm::ArrayRef<llvm::StringRef> outputNames;
+  /// True if the operand at this position of the operator's schema is there
+  /// and is a constant (an initializer, or the output of a Constant node). A
+  /// null function counts as "no constants".
+  llvm::function_ref<bool(unsigned)> isConstantOperand;
+  /// The number of elements of the operand at this position; none if there is
+  /// no such operand or its shape is not known. A null function counts as
+  /// "not known": conditions on sizes then do not hold.
+  llvm::function_ref<std::optional<uint64_t>(unsigned)> operandElements;
+};
+
+/// What a policy says of one operation.
+struct Decision {
+  Category category = Category::Keep;
+  /// The operation is never a reason to round a float32 input: it runs in the
+  /// low format only if its data is there anyhow (comparisons, ArgMax).
+  bool noPull = false;
+  /// Schema positions of operands that keep their type whatever the category.
+  llvm::SmallVector<unsigned, 4> pinnedOperands;
+  /// For this operation's constant operands.
+  OutOfRange outOfRange = OutOfRange::KeepFloat32;
+  Underflow underflow = Underflow::KeepFloat32;
+  /// Why, for people: "policy 'inference': Softmax is deny: …". Owned by the
+  /// policy; valid until the policy is changed or destroyed.
+  llvm::StringRef rule;
+};
+
+/// A policy: operators by category, operands that keep their type, rules that
+/// refine both, and what to do with constants. Cheap to move, can be copied;
+/// decide() may be called from several threads at once.
+class Policy {
+public:
+  /// What is inside; defined where policies are read.
+  struct Table;
+
+  /// The preset of this name. Fails with one line that offers the nearest
+  /// name.
+  static llvm::Expected<Policy> preset(llvm::StringRef name);
+
+  /// Reads a policy file's text; the buffer's identifier is what errors call
+  /// the file, and where a relative `extends` path starts. Fails with one
+  /// line, `file:line:column: message`. Keeps no reference to the buffer.
+  static llvm::Expected<Policy> parse(llvm::MemoryBufferRef buffer);
+
+  /// What a command line names: a preset, or the path of a policy file (ends in
+  /// .yaml or .yml, or has a slash).
+  static llvm::Expected<Policy> load(llvm::StringRef presetOrPath);
+
+  /// Names of the presets, in alphabetical order.
+  static std::vector<std::string> presetNames();
+
+  Policy(const Policy &);
+  Policy(Policy &&) noexcept;
+  Policy &operator=(const Policy &);
+  Policy &operator=(Policy &&) noexcept;
+  ~Policy();
+
+  /// Keeps every node whose whole name matches this POSIX extended regular
+  /// expression, over all rules. Fails if the expression is malformed.
+  llvm::Error keepNode(llvm::StringRef regex);
+
+  /// Keeps every node of this operator, "Op" or "domain:Op", over all rules.
+  /// Fails, offering the nearest name, if it names an operator of an ONNX
+  /// domain that does not exist; operators of other domains need not be known.
+  llvm::Error keepOperator(llvm::StringRef op);
+
+  /// The decision for one operation. An operator that the policy does not
+  /// mention is kept.
+  Decision decide(const OperationDescription &op) const;
+
+  /// The operators that the policy names, "Op" or "domain:Op", sorted.
+  std::vector<std::string> operators() const;
+
+  /// The preset's name, or the path of the file without folder and extension.
+  llvm::StringRef name() const;
+
+  /// The low format that the policy asks for; none if it leaves the choice.
+  std::optional<FloatFormat> low() const;
+
+  /// For constants, unless a rule says otherwise of an operation
+  /// (Decision::outOfRange, Decision::underflow are what to use).
+  OutOfRange outOfRange() const;
+  Underflow underflow() const;
+
+private:
+  explicit Policy(std::unique_ptr<Table> table);
+  friend class PolicyParser;
+  std::unique_ptr<Table> table;
+};
+
+} // namespace amp
+
+#endif // AMP_POLICY_POLICY_H

@@ -1,0 +1,88 @@
+//===- ConstantFit.cpp - constants that a low format can't hold -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConstantFit.h"
+
+#include "amp/Support/Quoted.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+using namespace amp;
+
+/// Constants of up to so many elements are parameters of a formula (an epsilon,
+/// bounds, a scale): each of their values matters. Of weights the largest do.
+static constexpr uint64_t kParameterElements = 16;
+
+/// A value has lost its meaning when rounding may change it by more than this:
+/// an epsilon of 1e-7 is 1.2e-7 in float16.
+static constexpr double kLargestRelativeError = 1.0 / 32;
+
+/// Finite values from here on stand for infinity (-1e9 in a mask, the largest
+/// float32 as a bound) and may be clamped to whatever is largest.
+static constexpr double kStandsForInfinity = 1e8;
+
+bool amp::overflows(const FloatRange &range, FloatFormat format) {
+  // The midpoint between the largest finite value and what would follow it
+  // rounds to even, that is up.
+  double largest = format.maxFinite();
+  double halfUlp =
+      std::ldexp(1.0, std::ilogb(largest) - int(format.mantissaBits) - 1);
+  return range.absmax >= largest + halfUlp;
+}
+
+/// True if the smallest subnormal is too coarse for `value`.
+static bool underflows(double value, FloatFormat format) {
+  return value * 2 * kLargestRelativeError < format.smallestSubnormal();
+}
+
+/// Six digits, in the shorter of the two notations.
+static std::string spell(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
+
+std::string amp::explainMisfit(const FloatRange &range, llvm::StringRef name,
+                               FloatFormat format, const Decision &decision) {
+  std::string constant =
+      name.empty() ? "a constant operand" : "constant " + quoted(name);
+
+  if (overflows(range, format)) {
+    bool clamps = decision.outOfRange == OutOfRange::Saturate &&
+                  decision.category != Category::Allow &&
+                  range.absmax >= kStandsForInfinity;
+    if (!clamps && decision.outOfRange != OutOfRange::Convert)
+      return llvm::formatv("{0} is out of the range of {1}: absmax {2} > {3}",
+                           constant, spellFormat(format), spell(range.absmax),
+                           spell(format.maxFinite()));
+  }
+
+  bool isParameter =
+      range.count <= kParameterElements && decision.category != Category::Allow;
+  double value = isParameter ? range.smallestNonzero : range.absmax;
+  if (decision.underflow == Underflow::KeepFloat32 && range.absmax > 0 &&
+      underflows(value, format))
+    return llvm::formatv("{0} underflows in {1}: {2}{3}", constant,
+                         spellFormat(format), isParameter ? "" : "absmax ",
+                         spell(value));
+  return {};
+}
+
+std::string amp::spellFormat(FloatFormat format) {
+  if (format == FloatFormat::fp16())
+    return "float16";
+  if (format == FloatFormat::bf16())
+    return "bfloat16";
+  if (format == FloatFormat::fp32())
+    return "float32";
+  if (format == FloatFormat::fp64())
+    return "float64";
+  return format.name();
+}

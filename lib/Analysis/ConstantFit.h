@@ -1,0 +1,34 @@
+//===- ConstantFit.h - constants that a low format can't hold ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_LIB_ANALYSIS_CONSTANTFIT_H
+#define AMP_LIB_ANALYSIS_CONSTANTFIT_H
+
+#include "amp/Policy/FloatRounding.h"
+#include "amp/Policy/Policy.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace amp {
+
+/// True if a finite value of the range rounds beyond the largest one of
+/// `format`.
+bool overflows(const FloatRange &range, FloatFormat format);
+
+/// Why an operation with this decision can't read a constant of this range in
+/// `format`; empty if it can. `name` is the constant's, and may be empty.
+std::string explainMisfit(const FloatRange &range, llvm::StringRef name,
+                          FloatFormat format, const Decision &decision);
+
+/// "float16", "bfloat16", …: formats in messages, as ONNX and PyTorch write
+/// them.
+std::string spellFormat(FloatFormat format);
+
+} // namespace amp
+
+#endif // AMP_LIB_ANALYSIS_CONSTANTFIT_H

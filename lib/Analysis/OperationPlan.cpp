@@ -1,0 +1,342 @@
+//===- OperationPlan.cpp - what is known before formats flow --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OperationPlan.h"
+
+#include "ConstantFit.h"
+
+#include "amp/Dialect/AMP/ConstantData.h"
+#include "amp/Dialect/AMP/FloatTypes.h"
+#include "amp/Interfaces/ElementTypes.h"
+#include "amp/Support/Quoted.h"
+
+#include "mlir/IR/Threading.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace amp;
+
+//===----------------------------------------------------------------------===//
+// One operation
+//===----------------------------------------------------------------------===//
+
+/// The operand at a position of the operator's definition, null if it is left
+/// out.
+static Value getOperandAt(AutocastOpInterface op, unsigned position) {
+  for (unsigned i = 0, e = op->getNumOperands(); i < e; ++i)
+    if (op.getOperandPosition(i) == position)
+      return op->getOperand(i);
+  return {};
+}
+
+static Decision decide(AutocastOpInterface op, const Policy &policy,
+                       llvm::function_ref<bool(Value)> isConstant) {
+  SmallVector<StringRef, 4> outputNames;
+  for (unsigned i = 0, e = op->getNumResults(); i < e; ++i)
+    outputNames.push_back(op.getAutocastResultName(i));
+  auto isConstantOperand = [&](unsigned position) {
+    Value operand = getOperandAt(op, position);
+    return operand && isConstant(operand);
+  };
+  auto operandElements = [&](unsigned position) -> std::optional<uint64_t> {
+    Value operand = getOperandAt(op, position);
+    auto type =
+        operand ? dyn_cast<ShapedType>(operand.getType()) : ShapedType();
+    if (!type || !type.hasStaticShape())
+      return std::nullopt;
+    uint64_t elements = 1;
+    for (int64_t size : type.getShape())
+      elements = llvm::SaturatingMultiply(elements, uint64_t(size));
+    return elements;
+  };
+
+  OperationDescription description;
+  description.domain = op.getAutocastDomain();
+  description.name = op.getAutocastName();
+  description.version = op.getAutocastVersion();
+  description.nodeName = op.getAutocastNodeName();
+  description.outputNames = outputNames;
+  description.isConstantOperand = isConstantOperand;
+  description.operandElements = operandElements;
+  return policy.decide(description);
+}
+
+/// "Conv" or, where operator sets have versions, "Conv at opset 17".
+static std::string describeOperator(AutocastOpInterface op) {
+  std::string name = op.getAutocastName().str();
+  if (int64_t version = op.getAutocastVersion())
+    name += llvm::formatv(" at opset {0}", version);
+  return name;
+}
+
+static TypeVariable &getVariable(OperationPlan &plan, int number, Type type) {
+  if (unsigned(number) >= plan.variables.size())
+    plan.variables.resize(number + 1);
+  TypeVariable &variable = plan.variables[number];
+  if (!variable.elementType)
+    variable.elementType = getFloatElementType(type);
+  return variable;
+}
+
+void OperationPlans::addVariables(OperationPlan &plan) {
+  AutocastOpInterface op = plan.op;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Type type = operand.get().getType();
+    int number = getFloatElementType(type)
+                     ? op.getOperandTypeVariable(operand.getOperandNumber())
+                     : -1;
+    plan.operandVariables.push_back(number);
+    if (number < 0)
+      continue;
+    TypeVariable &variable = getVariable(plan, number, type);
+    variable.hasOperands = true;
+    variable.hasData |= !isConstant(operand.get());
+  }
+  for (OpResult result : op->getResults()) {
+    Type type = result.getType();
+    int number = getFloatElementType(type)
+                     ? op.getResultTypeVariable(result.getResultNumber())
+                     : -1;
+    plan.resultVariables.push_back(number);
+    if (number >= 0)
+      getVariable(plan, number, type).hasResults = true;
+  }
+
+  // A variable of results alone is said by an attribute, or by nothing.
+  FloatType lowType = getFloatType(op->getContext(), low);
+  for (auto [number, variable] : llvm::enumerate(plan.variables)) {
+    variable.moves = variable.elementType && variable.elementType.isF32() &&
+                     variable.hasOperands &&
+                     plan.decision.category != Category::Keep;
+    if (!variable.moves)
+      continue;
+    if (plan.mainVariable < 0)
+      plan.mainVariable = number;
+    if (!op.supportsElementType(number, lowType))
+      variable.obstacle = StringAttr::get(
+          op->getContext(),
+          spellFormat(low) + " is not a type of " + describeOperator(op));
+  }
+  pinVariables(plan);
+}
+
+/// A pinned operand keeps its type, and so does what shares its variable.
+void OperationPlans::pinVariables(OperationPlan &plan) {
+  ArrayRef<unsigned> pinned = plan.decision.pinnedOperands;
+  if (pinned.empty())
+    return;
+  for (auto [index, number] : llvm::enumerate(plan.operandVariables)) {
+    if (number < 0 || !plan.variables[number].moves)
+      continue;
+    unsigned position = plan.op.getOperandPosition(index);
+    if (llvm::is_contained(pinned, position))
+      plan.variables[number].obstacle =
+          StringAttr::get(plan.op->getContext(),
+                          llvm::formatv("{0}: operand {1} keeps its type",
+                                        plan.decision.rule, position));
+  }
+}
+
+LogicalResult OperationPlans::addOperation(AutocastOpInterface op) {
+  auto hasFloats = [](Type type) { return bool(getFloatElementType(type)); };
+  if (llvm::none_of(op->getOperandTypes(), hasFloats) &&
+      llvm::none_of(op->getResultTypes(), hasFloats))
+    return success();
+
+  OperationPlan plan;
+  plan.op = op;
+  plan.decision = decide(op, *policy, [&](Value v) { return isConstant(v); });
+  if (plan.decision.category == Category::Ban)
+    return op->emitError() << plan.decision.rule;
+  addVariables(plan);
+
+  if (plan.decision.category == Category::Clear && !plan.decision.noPull &&
+      plan.mainVariable >= 0 && !plan.variables[plan.mainVariable].hasData) {
+    plan.adopts = true;
+    // Named for the constant that it moves.
+    StringRef name;
+    for (auto [operand, variable] :
+         llvm::zip_equal(op->getOperands(), plan.operandVariables))
+      if (variable == plan.mainVariable && name.empty())
+        name = constants.lookup(operand).name;
+    for (auto [result, variable] :
+         llvm::zip_equal(op->getResults(), plan.resultVariables))
+      if (variable == plan.mainVariable)
+        constants[result] = {std::nullopt, name};
+  }
+  planOf[op] = plans.size();
+  plans.push_back(std::move(plan));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+void OperationPlans::addConstant(AutocastOpInterface op) {
+  for (OpResult result : op->getResults()) {
+    FloatType elementType = getFloatElementType(result.getType());
+    if (!elementType)
+      continue;
+    StringRef name = op.getAutocastResultName(result.getResultNumber());
+    if (name.empty())
+      name = op.getAutocastNodeName();
+    constants[result] = {std::nullopt, name};
+  }
+}
+
+/// True if the operation would run in the low format, were its data there.
+bool OperationPlans::mayBeLow(const OperationPlan &plan) const {
+  return plan.mainVariable >= 0 && plan.decision.category != Category::Deny;
+}
+
+void OperationPlans::scanConstants(MLIRContext *context) {
+  // One job is a part of one constant's data, so that a big one keeps all
+  // threads busy; parts are merged in order.
+  constexpr uint64_t kElementsPerJob = 1 << 20;
+  struct Job {
+    const char *data;
+    uint64_t count;
+    FloatRange range;
+  };
+  struct Scan {
+    size_t firstJob, numJobs;
+    std::optional<FloatRange> range;
+  };
+  SmallVector<Job, 0> jobs;
+  llvm::MapVector<Attribute, Scan> scans;
+  SmallVector<std::pair<Value, Attribute>, 0> users;
+  DenseSet<Value> seen;
+
+  for (const OperationPlan &plan : plans) {
+    if (!mayBeLow(plan))
+      continue;
+    for (auto [operand, number] :
+         llvm::zip_equal(plan.op->getOperands(), plan.operandVariables)) {
+      if (number < 0 || !plan.variables[number].moves ||
+          plan.variables[number].obstacle || !isConstant(operand) ||
+          !seen.insert(operand).second)
+        continue;
+      auto constant = operand.getDefiningOp<AutocastOpInterface>();
+      if (!constant || !constant.isAutocastConstant())
+        continue;
+      Attribute value = constant.getAutocastConstantValue(
+          cast<OpResult>(operand).getResultNumber());
+      std::optional<ConstantData> data = getConstantData(value);
+      if (!data || !cast<ElementsAttr>(value).getElementType().isF32())
+        continue;
+      users.push_back({operand, value});
+      auto [scan, isNew] = scans.insert({value, {jobs.size(), 0, {}}});
+      if (!isNew)
+        continue;
+      uint64_t stored = data->bytes.size() / sizeof(float);
+      for (uint64_t i = 0; i < stored;
+           i += kElementsPerJob, ++scan->second.numJobs)
+        jobs.push_back({data->bytes.data() + i * sizeof(float),
+                        std::min(kElementsPerJob, stored - i),
+                        {}});
+    }
+  }
+
+  parallelFor(context, 0, jobs.size(), [&](size_t i) {
+    jobs[i].range = scanRange(jobs[i].data, jobs[i].count);
+  });
+  for (auto &[value, scan] : scans) {
+    scan.range.emplace();
+    for (size_t i = scan.firstJob, e = i + scan.numJobs; i < e; ++i)
+      scan.range->merge(jobs[i].range);
+  }
+  for (auto [constant, value] : users)
+    constants[constant].range = scans.find(value)->second.range;
+}
+
+/// The results of an operation that moves constants have the range of them all.
+void OperationPlans::mergeRanges(const OperationPlan &plan) {
+  std::optional<FloatRange> merged;
+  for (auto [operand, variable] :
+       llvm::zip_equal(plan.op->getOperands(), plan.operandVariables)) {
+    if (variable != plan.mainVariable)
+      continue;
+    const FloatRange *range = getRange(operand);
+    if (!range)
+      return;
+    if (!merged)
+      merged.emplace();
+    merged->merge(*range);
+  }
+  for (auto [result, variable] :
+       llvm::zip_equal(plan.op->getResults(), plan.resultVariables))
+    if (variable == plan.mainVariable)
+      constants[result].range = merged;
+}
+
+/// A constant that does not fit is an obstacle to the whole operation: what it
+/// stands for would be lost wherever the operation computes in low precision.
+void OperationPlans::checkConstants(OperationPlan &plan) {
+  std::string misfit;
+  for (auto [operand, number] :
+       llvm::zip_equal(plan.op->getOperands(), plan.operandVariables)) {
+    if (number < 0 || !plan.variables[number].moves ||
+        plan.variables[number].obstacle)
+      continue;
+    const FloatRange *range = getRange(operand);
+    if (range && misfit.empty())
+      misfit = explainMisfit(*range, constants.lookup(operand).name, low,
+                             plan.decision);
+  }
+  if (misfit.empty())
+    return;
+  auto obstacle = StringAttr::get(plan.op->getContext(), misfit);
+  for (TypeVariable &variable : plan.variables)
+    if (variable.moves && !variable.obstacle)
+      variable.obstacle = obstacle;
+}
+
+//===----------------------------------------------------------------------===//
+// OperationPlans
+//===----------------------------------------------------------------------===//
+
+FailureOr<OperationPlans> OperationPlans::compute(ModuleOp module,
+                                                  const Policy &policy,
+                                                  FloatFormat low) {
+  OperationPlans result(policy, low);
+  WalkResult walk = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto autocast = dyn_cast<AutocastOpInterface>(op);
+    if (!autocast || isa<RegionBranchOpInterface>(op))
+      return WalkResult::advance();
+    if (autocast.isAutocastConstant()) {
+      result.addConstant(autocast);
+      return WalkResult::advance();
+    }
+    return failed(result.addOperation(autocast)) ? WalkResult::interrupt()
+                                                 : WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+
+  result.scanConstants(module.getContext());
+  for (OperationPlan &plan : result.plans) {
+    if (plan.adopts)
+      result.mergeRanges(plan);
+    if (result.mayBeLow(plan))
+      result.checkConstants(plan);
+  }
+  return result;
+}
+
+const OperationPlan *OperationPlans::lookup(Operation *op) const {
+  auto found = planOf.find(op);
+  return found == planOf.end() ? nullptr : &plans[found->second];
+}
+
+const FloatRange *OperationPlans::getRange(Value value) const {
+  auto found = constants.find(value);
+  return found == constants.end() || !found->second.range
+             ? nullptr
+             : &*found->second.range;
+}

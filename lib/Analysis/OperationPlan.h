@@ -1,0 +1,96 @@
+//===- OperationPlan.h - what is known before formats flow ------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything about the operations of a module that does not depend on the
+// formats of values: what the policy says, how type variables lie, which of
+// them could be low, and which values are constants.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_LIB_ANALYSIS_OPERATIONPLAN_H
+#define AMP_LIB_ANALYSIS_OPERATIONPLAN_H
+
+#include "amp/Analysis/PrecisionAnalysis.h"
+#include "amp/Interfaces/AutocastOpInterface.h"
+
+#include <optional>
+
+namespace amp {
+
+/// One type variable of one operation.
+struct TypeVariable {
+  /// The float type of its operands and results; null for a number that the
+  /// operation does not use.
+  mlir::FloatType elementType;
+  /// It is float32, and autocast may choose.
+  bool moves = false;
+  bool hasOperands = false;
+  bool hasResults = false;
+  /// Some operand is no constant.
+  bool hasData = false;
+  /// Why it can't be low; null if it can.
+  mlir::StringAttr obstacle;
+};
+
+struct OperationPlan {
+  AutocastOpInterface op;
+  Decision decision;
+  llvm::SmallVector<TypeVariable, 2> variables;
+  /// Per operand and result its type variable, -1 without float elements.
+  llvm::SmallVector<int, 4> operandVariables;
+  llvm::SmallVector<int, 2> resultVariables;
+  /// The smallest variable that moves, -1 if none does: that of its data.
+  int mainVariable = -1;
+  /// It moves constants' data only: its results adopt a format as constants do.
+  bool adopts = false;
+};
+
+/// The plans of a module's operations.
+class OperationPlans {
+public:
+  /// Fails, with a diagnostic, if the policy bans an operation.
+  static llvm::FailureOr<OperationPlans>
+  compute(mlir::ModuleOp module, const Policy &policy, FloatFormat low);
+
+  /// In program order.
+  llvm::ArrayRef<OperationPlan> get() const { return plans; }
+  /// The plan of an operation, or null.
+  const OperationPlan *lookup(mlir::Operation *op) const;
+  /// True for the results of constants and of operations that adopt formats.
+  bool isConstant(mlir::Value value) const { return constants.count(value); }
+  /// The range of a constant's values; null if that is not known, or `value` no
+  /// constant. Ranges are found for constants that might become low.
+  const FloatRange *getRange(mlir::Value value) const;
+
+private:
+  struct Constant {
+    /// The values' range, if known.
+    std::optional<FloatRange> range;
+    /// What the user calls it.
+    llvm::StringRef name;
+  };
+
+  OperationPlans(const Policy &policy, FloatFormat low)
+      : policy(&policy), low(low) {}
+  llvm::LogicalResult addOperation(AutocastOpInterface op);
+  void addVariables(OperationPlan &plan);
+  void pinVariables(OperationPlan &plan);
+  void addConstant(AutocastOpInterface op);
+  bool mayBeLow(const OperationPlan &plan) const;
+  void scanConstants(mlir::MLIRContext *context);
+  void mergeRanges(const OperationPlan &plan);
+  void checkConstants(OperationPlan &plan);
+
+  const Policy *policy;
+  FloatFormat low;
+  llvm::SmallVector<OperationPlan, 0> plans;
+  llvm::DenseMap<mlir::Operation *, unsigned> planOf;
+  llvm::DenseMap<mlir::Value, Constant> constants;
+};
+
+} // namespace amp
+
+#endif // AMP_LIB_ANALYSIS_OPERATIONPLAN_H

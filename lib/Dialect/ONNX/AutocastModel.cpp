@@ -1,0 +1,213 @@
+//===- AutocastModel.cpp - what autocast asks of ONNX's operators ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AutocastModel.h"
+
+#include "amp/Dialect/ONNX/ElementType.h"
+#include "amp/Dialect/ONNX/ONNXOps.h"
+#include "amp/Dialect/ONNX/OperatorTable.h"
+#include "amp/Dialect/ONNX/Schema.h"
+#include "amp/Interfaces/AutocastOpInterface.h"
+
+using namespace mlir;
+
+namespace amp::onnx {
+
+namespace {
+
+/// A tensor constant of a `Constant` node: `value`, `value_float` or
+/// `value_floats`.
+TypedAttr constantValue(Operation *op) {
+  if (auto tensor = op->getAttrOfType<TensorAttr>("value"))
+    return tensor.getValue();
+  Type f32 = Float32Type::get(op->getContext());
+  if (auto number = op->getAttrOfType<FloatAttr>("value_float"))
+    return DenseElementsAttr::get(RankedTensorType::get({}, f32),
+                                  ArrayRef<Attribute>(number));
+  if (auto numbers = op->getAttrOfType<DenseF32ArrayAttr>("value_floats"))
+    return DenseElementsAttr::get(
+        RankedTensorType::get({numbers.size()}, f32), numbers.asArrayRef());
+  return {};
+}
+
+/// The value that ConstantOfShape repeats; by default a float zero.
+TypedAttr repeatedValue(Operation *op) {
+  if (auto tensor = op->getAttrOfType<TensorAttr>("value"))
+    return tensor.getValue();
+  Type f32 = Float32Type::get(op->getContext());
+  return DenseElementsAttr::get(RankedTensorType::get({1}, f32), 0.0f);
+}
+
+struct Model : AutocastOpInterface::FallbackModel<Model> {
+  StringRef getAutocastDomain(Operation *op) const {
+    const OperatorInfo *info = lookupOperator(op->getName());
+    return info ? StringRef(info->domain) : StringRef();
+  }
+  StringRef getAutocastName(Operation *op) const {
+    const OperatorInfo *info = lookupOperator(op->getName());
+    return info ? StringRef(info->name) : op->getName().stripDialect();
+  }
+  int64_t getAutocastVersion(Operation *op) const {
+    const OperatorInfo *info = lookupOperator(op->getName());
+    return info ? getOpsetVersion(op, info->domain).value_or(0) : 0;
+  }
+  StringRef getAutocastNodeName(Operation *op) const {
+    auto name = op->getAttrOfType<StringAttr>(ONNXDialect::kName);
+    return name ? name.getValue() : StringRef();
+  }
+  StringRef getAutocastResultName(Operation *op, unsigned result) const {
+    auto names = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs);
+    if (!names)
+      return {};
+    SmallVector<unsigned, 8> positions = outputPositions(op);
+    if (result >= positions.size() || positions[result] >= names.size())
+      return {};
+    auto name = dyn_cast<StringAttr>(names[positions[result]]);
+    return name ? name.getValue() : StringRef();
+  }
+
+  int getOperandTypeVariable(Operation *op, unsigned operand) const {
+    if (!getFloatElementType(op->getOperand(operand).getType()))
+      return -1;
+    const Schema *schema = getSchema(op);
+    if (!schema)
+      return -1;
+    const Parameter *parameter = schema->inputAt(getOperandPosition(op, operand));
+    return parameter ? parameter->typeVariable : -1;
+  }
+  int getResultTypeVariable(Operation *op, unsigned result) const {
+    if (!getFloatElementType(op->getResult(result).getType()))
+      return -1;
+    if (isa<InitializerOp>(op))
+      return 0;
+    const Schema *schema = getSchema(op);
+    if (!schema)
+      return -1;
+    SmallVector<unsigned, 8> positions = outputPositions(op);
+    const Parameter *parameter =
+        result < positions.size() ? schema->outputAt(positions[result]) : nullptr;
+    return parameter ? parameter->typeVariable : -1;
+  }
+  unsigned getOperandPosition(Operation *op, unsigned operand) const {
+    SmallVector<unsigned, 8> positions = inputPositions(op);
+    return operand < positions.size() ? positions[operand] : operand;
+  }
+
+  bool supportsElementType(Operation *op, int variable,
+                           FloatType elementType) const {
+    if (isa<InitializerOp>(op))
+      return true;
+    const Schema *schema = getSchema(op);
+    if (!schema)
+      return false;
+    // Asked of a value that is there: a variable may stand for a tensor and
+    // for a sequence of tensors.
+    auto admits = [&](const Parameter *parameter, Type type) {
+      return parameter && (parameter->typeVariable != variable ||
+                           parameter->types.admits(
+                               amp::withFloatElementType(type, elementType)));
+    };
+    for (auto [position, value] :
+         llvm::zip_equal(inputPositions(op), op->getOperands()))
+      if (getFloatElementType(value.getType()) &&
+          !admits(schema->inputAt(position), value.getType()))
+        return false;
+    for (auto [position, value] :
+         llvm::zip_equal(outputPositions(op), op->getResults()))
+      if (getFloatElementType(value.getType()) &&
+          !admits(schema->outputAt(position), value.getType()))
+        return false;
+    return true;
+  }
+
+  bool isAutocastConstant(Operation *op) const {
+    if (isa<InitializerOp>(op) || isa<ConstantOfShapeOp>(op))
+      return true;
+    return isa<ConstantOp>(op) && constantValue(op);
+  }
+  TypedAttr getAutocastConstantValue(Operation *op, unsigned) const {
+    if (auto initializer = dyn_cast<InitializerOp>(op))
+      return initializer.getValue().getValue();
+    if (isa<ConstantOfShapeOp>(op))
+      return repeatedValue(op);
+    return constantValue(op);
+  }
+  Value materializeConstant(Operation *op, OpBuilder &builder, unsigned result,
+                            TypedAttr value) const {
+    auto elementType =
+        cast<FloatType>(cast<TensorType>(value.getType()).getElementType());
+    DictionaryAttr proto;
+    if (auto tensor = op->getAttrOfType<TensorAttr>("value"))
+      proto = tensor.getProto();
+    Operation *copy = builder.clone(*op);
+    copy->getResult(0).setType(amp::withFloatElementType(
+        op->getResult(result).getType(), elementType));
+    copy->setAttr("value", TensorAttr::get(op->getContext(), value, proto));
+    copy->removeAttr("value_float");
+    copy->removeAttr("value_floats");
+    // Both may stay; two nodes of one name are refused by some runtimes.
+    if (auto name = op->getAttrOfType<StringAttr>(ONNXDialect::kName);
+        name && !name.getValue().empty())
+      if (std::optional<ElementType> element = fromType(elementType))
+        copy->setAttr(ONNXDialect::kName,
+                      builder.getStringAttr(name.getValue() + "_" +
+                                            nameOf(*element)));
+    return copy->getResult(0);
+  }
+
+  void getElementTypeFlow(Operation *op,
+                          SmallVectorImpl<ElementTypeEdge> &edges) const;
+};
+
+/// Scans take slices of inputs and stack slices into outputs; so does Loop with
+/// its scan outputs.
+void Model::getElementTypeFlow(Operation *op,
+                               SmallVectorImpl<ElementTypeEdge> &edges) const {
+  auto branch = dyn_cast<RegionBranchOpInterface>(op);
+  if (!branch || op->getNumRegions() != 1 || op->getRegion(0).empty())
+    return;
+  Block &body = op->getRegion(0).front();
+  auto yield = dyn_cast<YieldOp>(body.getTerminator());
+  if (!yield)
+    return;
+  OperandRange carried =
+      branch.getEntrySuccessorOperands(RegionSuccessor(&op->getRegion(0)));
+  MutableOperandRange forwarded = yield.getMutableSuccessorOperands(
+      RegionSuccessor(op, op->getResults()));
+  // What follows the carried values among results and yielded ones is stacked.
+  auto numCarried = static_cast<size_t>(carried.size());
+  size_t firstYielded = yield->getNumOperands() - 0;
+  firstYielded = forwarded.empty()
+                     ? (isa<LoopOp>(op) ? 1 : 0)
+                     : MutableArrayRef<OpOperand>(forwarded)
+                               .back()
+                               .getOperandNumber() +
+                           1;
+  for (size_t i = numCarried; i < op->getNumResults(); ++i) {
+    size_t yielded = firstYielded + (i - numCarried);
+    if (yielded < yield->getNumOperands())
+      edges.push_back({&yield->getOpOperand(yielded), op->getResult(i)});
+  }
+  // The operands of Scan behind its state are scanned.
+  if (isa<ScanOp>(op))
+    for (size_t i = numCarried;
+         i < op->getNumOperands() && i < body.getNumArguments(); ++i)
+      edges.push_back({&op->getOpOperand(i), body.getArgument(i)});
+}
+
+} // namespace
+
+void *lookupAutocastModel(TypeID interfaceID, OperationName name) {
+  if (interfaceID != AutocastOpInterface::getInterfaceID())
+    return nullptr;
+  static Model model;
+  if (lookupOperator(name) ||
+      name.getTypeID() == TypeID::get<InitializerOp>())
+    return static_cast<AutocastOpInterface::Concept *>(&model);
+  return nullptr;
+}
+
+} // namespace amp::onnx

@@ -1,0 +1,184 @@
+//===- ONNXDialect.cpp - the onnx dialect, its types and attributes -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "amp/Dialect/ONNX/ONNXDialect.h"
+
+#include "AutocastModel.h"
+#include "ONNXBytecode.h"
+
+#include "amp/Dialect/ONNX/OperatorTable.h"
+#include "amp/Dialect/ONNX/Schema.h"
+#include "amp/Support/Quoted.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "amp/Dialect/ONNX/ONNXDialect.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "amp/Dialect/ONNX/ONNXTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "amp/Dialect/ONNX/ONNXAttributes.cpp.inc"
+
+namespace amp::onnx {
+
+void ONNXDialect::initialize() {
+  registerOperators();
+  registerTypes();
+  registerAttributes();
+  addBytecodeInterface(this);
+}
+
+void ONNXDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "amp/Dialect/ONNX/ONNXTypes.cpp.inc"
+      >();
+}
+
+void ONNXDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "amp/Dialect/ONNX/ONNXAttributes.cpp.inc"
+      >();
+}
+
+void *ONNXDialect::getRegisteredInterfaceForOp(TypeID interfaceID,
+                                               OperationName opName) {
+  return lookupAutocastModel(interfaceID, opName);
+}
+
+LogicalResult
+DimsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                         function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != getNames().size())
+    return emitError() << "expects a name for each of " << shape.size()
+                       << " dimensions, but got " << getNames().size();
+  return success();
+}
+
+LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 TypedAttr value, DictionaryAttr) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape())
+    return emitError() << "expects a tensor of static shape, but got "
+                       << value.getType();
+  return success();
+}
+
+FloatType SequenceType::getFloatElementType() const {
+  return amp::getFloatElementType(getElementType());
+}
+
+Type SequenceType::withFloatElementType(FloatType elementType) const {
+  return SequenceType::get(
+      getContext(), amp::withFloatElementType(getElementType(), elementType));
+}
+
+FloatType OptionalType::getFloatElementType() const {
+  return amp::getFloatElementType(getElementType());
+}
+
+Type OptionalType::withFloatElementType(FloatType elementType) const {
+  return OptionalType::get(
+      getContext(), amp::withFloatElementType(getElementType(), elementType));
+}
+
+namespace {
+
+/// The opset imports of the function or module around an operation.
+ArrayAttr getImports(Operation *op) {
+  for (Operation *scope = op; scope; scope = scope->getParentOp()) {
+    // Only functions and modules have them; nodes need not be asked.
+    if (!isa<func::FuncOp, ModuleOp>(scope))
+      continue;
+    for (StringRef name : {ONNXDialect::kFunction, ONNXDialect::kModel})
+      if (auto fields = scope->getAttrOfType<DictionaryAttr>(name))
+        if (auto imports = fields.getAs<ArrayAttr>("opset_import"))
+          return imports;
+  }
+  return nullptr;
+}
+
+std::optional<int64_t> findVersion(ArrayAttr imports, StringRef domain) {
+  if (!imports)
+    return std::nullopt;
+  if (domain == "ai.onnx")
+    domain = "";
+  for (Attribute import : imports) {
+    auto fields = dyn_cast<DictionaryAttr>(import);
+    if (!fields)
+      continue;
+    auto name = fields.getAs<StringAttr>("domain");
+    StringRef imported = name ? name.getValue() : StringRef();
+    if (imported == "ai.onnx")
+      imported = "";
+    if (imported == domain)
+      if (auto version = fields.getAs<IntegerAttr>("version"))
+        return version.getInt();
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<int64_t> getOpsetVersion(Operation *op, StringRef domain) {
+  return findVersion(getImports(op), domain);
+}
+
+const Schema *ONNXDialect::lookupSchema(OperationName name, ArrayAttr imports) {
+  std::pair<OperationName, ArrayAttr> key(name, imports);
+  {
+    std::shared_lock<std::shared_mutex> lock(schemasMutex);
+    auto it = schemas.find(key);
+    if (it != schemas.end())
+      return it->second;
+  }
+  const Schema *schema = nullptr;
+  if (const OperatorInfo *info = lookupOperator(name))
+    if (std::optional<int64_t> version = findVersion(imports, info->domain))
+      schema = onnx::lookupSchema(info->domain, info->name, *version);
+  std::unique_lock<std::shared_mutex> lock(schemasMutex);
+  schemas[key] = schema;
+  return schema;
+}
+
+const Schema *getSchema(Operation *op) {
+  auto *dialect = dyn_cast_or_null<ONNXDialect>(op->getDialect());
+  return dialect ? dialect->lookupSchema(op->getName(), getImports(op))
+                 : nullptr;
+}
+
+std::string describeNode(Operation *op) {
+  std::string text = "node";
+  auto name = op->getAttrOfType<StringAttr>(ONNXDialect::kName);
+  if (name && !name.getValue().empty()) {
+    text += " " + quoted(name.getValue());
+  } else if (auto outputs = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs)) {
+    // A node without a name goes by what it makes.
+    for (Attribute output : outputs)
+      if (auto string = dyn_cast<StringAttr>(output);
+          string && !string.getValue().empty()) {
+        text += " that makes " + quoted(string.getValue());
+        break;
+      }
+  }
+  const OperatorInfo *info = lookupOperator(op->getName());
+  if (!info)
+    return text;
+  text += " (" + (info->domain.empty() ? "" : info->domain.str() + ".") +
+          info->name.str();
+  if (std::optional<int64_t> opset = getOpsetVersion(op, info->domain))
+    text += ", opset " + std::to_string(*opset);
+  return text + ")";
+}
+
+} // namespace amp::onnx

@@ -1,0 +1,338 @@
+//===- Policy.cpp - which operations run in which format ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "amp/Policy/Policy.h"
+
+#include "PolicyTable.h"
+#include "amp/Support/Quoted.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace amp;
+using namespace amp::detail;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+// In the order of the enumeration.
+static constexpr llvm::StringRef names[] = {
+    "allow", "deny", "promote", "follow", "clear", "keep", "ban"};
+static_assert(std::size(names) == static_cast<size_t>(Category::Ban) + 1);
+
+llvm::ArrayRef<llvm::StringRef> detail::categoryNames() { return names; }
+
+llvm::StringRef amp::stringifyCategory(Category category) {
+  return names[static_cast<size_t>(category)];
+}
+
+std::optional<Category> amp::parseCategory(llvm::StringRef name) {
+  for (size_t i = 0; i < std::size(names); ++i)
+    if (names[i] == name)
+      return static_cast<Category>(i);
+  return std::nullopt;
+}
+
+llvm::Error detail::makeError(const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+std::string detail::nearestName(llvm::StringRef got,
+                                llvm::ArrayRef<llvm::StringRef> names) {
+  llvm::StringRef nearest;
+  unsigned limit = std::max(2u, static_cast<unsigned>(got.size() / 3));
+  std::string lower = got.lower();
+  for (llvm::StringRef name : names) {
+    // A name without its domain is the likeliest slip of all.
+    llvm::StringRef compared = name;
+    if (!got.contains(':'))
+      compared = name.substr(name.find(':') + 1);
+    unsigned distance = llvm::StringRef(lower).edit_distance(
+        compared.lower(), /*AllowReplacements=*/true, limit + 1);
+    if (distance > limit)
+      continue;
+    // Among equals the shorter one, then the first in the alphabet, so that
+    // the message does not depend on the order of a hash table.
+    bool better = nearest.empty() || distance < limit ||
+                  name.size() < nearest.size() ||
+                  (name.size() == nearest.size() && name < nearest);
+    if (!better)
+      continue;
+    nearest = name;
+    limit = distance;
+  }
+  if (nearest.empty())
+    return "";
+  return ", did you mean " + quoted(nearest) + "?";
+}
+
+std::string detail::nearestNameOrAll(llvm::StringRef got,
+                                     llvm::ArrayRef<llvm::StringRef> names) {
+  std::string nearest = nearestName(got, names);
+  if (!nearest.empty())
+    return nearest;
+  return ", expected one of " + llvm::join(names, ", ");
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<OperatorSpelling>
+detail::parseOperatorSpelling(llvm::StringRef text) {
+  OperatorSpelling result;
+  auto [name, versions] = text.split('@');
+  auto [domain, bareName] = name.contains(':')
+                                ? name.rsplit(':')
+                                : std::pair(llvm::StringRef(), name);
+  auto isWord = [](llvm::StringRef word) {
+    return llvm::all_of(word, [](char c) {
+      return llvm::isAlnum(c) || c == '_' || c == '.' || c == '-';
+    });
+  };
+  if (bareName.empty() || !isWord(bareName) || !isWord(domain) ||
+      (name.contains(':') && domain.empty()))
+    return makeError("expected an operator as 'Op' or 'domain:Op', got " +
+                     quoted(text));
+  llvm::SmallString<64> storage;
+  result.key = operatorKey(domain, bareName, storage).str();
+  if (!text.contains('@'))
+    return result;
+
+  std::optional<NumberRange> range = parseNumberRange(versions);
+  if (!range)
+    return makeError("expected versions as 'Op@N', 'Op@N+' or 'Op@N-M', got " +
+                     quoted(text));
+  result.versions = *range;
+  return result;
+}
+
+std::optional<NumberRange> detail::parseNumberRange(llvm::StringRef text) {
+  NumberRange range;
+  if (!llvm::isDigit(text.empty() ? 0 : text.front()) ||
+      text.consumeInteger(10, range.first))
+    return std::nullopt;
+  if (text == "+")
+    return range;
+  if (text.empty())
+    range.last = range.first;
+  else if (!text.consume_front("-") || text.empty() ||
+           !llvm::isDigit(text.front()) || text.getAsInteger(10, range.last) ||
+           range.last < range.first)
+    return std::nullopt;
+  return range;
+}
+
+llvm::StringRef detail::operatorKey(llvm::StringRef domain,
+                                    llvm::StringRef name,
+                                    llvm::SmallVectorImpl<char> &storage) {
+  if (domain.empty() || domain == "ai.onnx")
+    return name;
+  return (domain + ":" + name).toStringRef(storage);
+}
+
+llvm::Error detail::checkOperatorIsKnown(llvm::StringRef key) {
+  if (knownOperators().contains(key))
+    return llvm::Error::success();
+  if (key.contains(':') && !key.starts_with("ai.onnx"))
+    return llvm::Error::success();
+  std::vector<llvm::StringRef> names;
+  for (const auto &entry : knownOperators())
+    names.push_back(entry.getKey());
+  return makeError("unknown operator " + quoted(key) + nearestName(key, names));
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions on node names
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<std::shared_ptr<const llvm::Regex>>
+detail::compileNodeExpression(llvm::StringRef expression) {
+  // The compiled form of `(x{n}){m}` has n times m copies of x, and matching a
+  // back reference may take exponential time.
+  constexpr size_t longest = 4096;
+  constexpr uint64_t mostCopies = 10000;
+  if (expression.size() > longest)
+    return makeError("regular expression has " +
+                     llvm::Twine(expression.size()) +
+                     " characters, expected at most " + llvm::Twine(longest));
+  uint64_t copies = 1;
+  for (size_t i = 0; i < expression.size(); ++i) {
+    if (expression[i] == '\\') {
+      if (i + 1 < expression.size() && llvm::isDigit(expression[i + 1]))
+        return makeError("back references are not supported in regular "
+                         "expression " +
+                         quoted(expression));
+      ++i;
+    } else if (expression[i] == '{') {
+      llvm::StringRef bounds = expression.substr(i + 1);
+      bounds = bounds.take_until([](char c) { return c == '}'; });
+      unsigned count = 0;
+      if (!bounds.rsplit(',').second.getAsInteger(10, count) ||
+          !bounds.split(',').first.getAsInteger(10, count))
+        copies *= std::max(count, 1u);
+      if (copies > mostCopies)
+        return makeError("regular expression " + quoted(expression) +
+                         " repeats too much, expected bounds whose product "
+                         "is at most " +
+                         llvm::Twine(mostCopies));
+    }
+  }
+  auto regex = std::make_shared<llvm::Regex>(expression);
+  std::string why;
+  if (!regex->isValid(why))
+    return makeError("malformed regular expression " + quoted(expression) +
+                     ": " + why);
+  return std::shared_ptr<const llvm::Regex>(std::move(regex));
+}
+
+/// POSIX asks for the leftmost longest match, which is the whole text if that
+/// matches at all.
+static bool matchesWhole(const llvm::Regex &regex, llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef, 1> groups;
+  return regex.match(text, &groups) && groups[0].size() == text.size();
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+bool Setting::matches(const OperationDescription &op) const {
+  if (!versions.contains(op.version))
+    return false;
+  for (unsigned position : constantOperands)
+    if (!op.isConstantOperand || !op.isConstantOperand(position))
+      return false;
+  for (const auto &[position, range] : operandElements) {
+    if (!op.operandElements)
+      return false;
+    std::optional<uint64_t> elements = op.operandElements(position);
+    if (!elements || !range.contains(static_cast<int64_t>(*elements)))
+      return false;
+  }
+  if (nodes.empty())
+    return true;
+  llvm::StringRef name = op.nodeName;
+  if (name.empty() && !op.outputNames.empty())
+    name = op.outputNames.front();
+  return llvm::any_of(
+      nodes, [&](const auto &regex) { return matchesWhole(*regex, name); });
+}
+
+void Policy::Table::add(llvm::StringRef operatorKey, Setting setting) {
+  std::vector<unsigned> &list =
+      operatorKey.empty() ? forAll : byOperator[operatorKey];
+  list.push_back(static_cast<unsigned>(settings.size()));
+  settings.push_back(std::move(setting));
+}
+
+Decision Policy::decide(const OperationDescription &op) const {
+  Decision decision;
+  decision.rule = table->notListed;
+  decision.outOfRange = table->outOfRange;
+  decision.underflow = table->underflow;
+
+  llvm::SmallString<64> storage;
+  llvm::ArrayRef<unsigned> own;
+  if (auto found =
+          table->byOperator.find(operatorKey(op.domain, op.name, storage));
+      found != table->byOperator.end())
+    own = found->second;
+  llvm::ArrayRef<unsigned> all = table->forAll;
+
+  // From the last setting to the first: each thing is said by the first that
+  // says it.
+  bool category = false, noPull = false, pins = false, outOfRange = false,
+       underflow = false;
+  while (!own.empty() || !all.empty()) {
+    bool takeOwn = all.empty() || (!own.empty() && own.back() > all.back());
+    llvm::ArrayRef<unsigned> &list = takeOwn ? own : all;
+    const Setting &setting = table->settings[list.back()];
+    list = list.drop_back();
+    bool news = (setting.category && !category) ||
+                (setting.noPull && !noPull) ||
+                (setting.pinnedOperands && !pins) ||
+                (setting.outOfRange && !outOfRange) ||
+                (setting.underflow && !underflow);
+    if (!news || !setting.matches(op))
+      continue;
+    if (setting.category && !category) {
+      decision.category = *setting.category;
+      decision.rule = setting.reason;
+      category = true;
+    }
+    if (setting.noPull && !noPull) {
+      decision.noPull = *setting.noPull;
+      noPull = true;
+    }
+    if (setting.pinnedOperands && !pins) {
+      decision.pinnedOperands = *setting.pinnedOperands;
+      pins = true;
+    }
+    if (setting.outOfRange && !outOfRange) {
+      decision.outOfRange = *setting.outOfRange;
+      outOfRange = true;
+    }
+    if (setting.underflow && !underflow) {
+      decision.underflow = *setting.underflow;
+      underflow = true;
+    }
+  }
+  return decision;
+}
+
+std::vector<std::string> Policy::operators() const {
+  std::vector<std::string> keys;
+  for (const auto &entry : table->byOperator)
+    keys.push_back(entry.getKey().str());
+  llvm::sort(keys);
+  return keys;
+}
+
+//===----------------------------------------------------------------------===//
+// Policies
+//===----------------------------------------------------------------------===//
+
+Policy::Policy(std::unique_ptr<Table> table) : table(std::move(table)) {}
+Policy::Policy(const Policy &other)
+    : table(std::make_unique<Table>(*other.table)) {}
+Policy::Policy(Policy &&) noexcept = default;
+Policy &Policy::operator=(const Policy &other) {
+  if (this != &other)
+    table = std::make_unique<Table>(*other.table);
+  return *this;
+}
+Policy &Policy::operator=(Policy &&) noexcept = default;
+Policy::~Policy() = default;
+
+llvm::Error Policy::keepNode(llvm::StringRef regex) {
+  auto compiled = compileNodeExpression(regex);
+  if (!compiled)
+    return compiled.takeError();
+  Setting setting;
+  setting.nodes.push_back(std::move(*compiled));
+  setting.category = Category::Keep;
+  setting.reason = "asked to keep nodes whose name matches " + quoted(regex);
+  table->add("", std::move(setting));
+  return llvm::Error::success();
+}
+
+llvm::Error Policy::keepOperator(llvm::StringRef op) {
+  auto spelling = parseOperatorSpelling(op);
+  if (!spelling)
+    return spelling.takeError();
+  if (llvm::Error error = checkOperatorIsKnown(spelling->key))
+    return error;
+  Setting setting;
+  setting.versions = spelling->versions;
+  setting.category = Category::Keep;
+  setting.reason = "asked to keep operator " + quoted(op);
+  table->add(spelling->key, std::move(setting));
+  return llvm::Error::success();
+}
+
+llvm::StringRef Policy::name() const { return table->name; }
+std::optional<FloatFormat> Policy::low() const { return table->low; }
+OutOfRange Policy::outOfRange() const { return table->outOfRange; }
+Underflow Policy::underflow() const { return table->underflow; }

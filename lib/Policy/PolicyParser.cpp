@@ -1,0 +1,757 @@
+//===- PolicyParser.cpp - reads policy files ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "PolicyParser.h"
+
+#include "PolicyDocument.h"
+#include "PolicyTable.h"
+#include "amp/Support/Quoted.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace amp;
+using namespace amp::detail;
+
+using Kind = PolicyValue::Kind;
+
+//===----------------------------------------------------------------------===//
+// The statements of one file
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A rule while it is read.
+struct Rule {
+  std::vector<OperatorSpelling> operators;
+  Setting setting;
+  std::string reason;
+};
+
+/// Reads one file's statements into a table, after those of the files that it
+/// extends. Every function fails with an error that says where and what.
+class FileParser {
+public:
+  FileParser(Policy::Table &table, llvm::StringRef policyName,
+             llvm::StringRef fileName)
+      : table(table), policyName(policyName), fileName(fileName) {}
+
+  llvm::Error parse(const PolicyValue &root);
+
+private:
+  /// What a mapping may say, and the function that reads it.
+  template <typename... Args> struct Key {
+    llvm::StringLiteral name;
+    llvm::Error (FileParser::*read)(const PolicyValue &, Args...);
+  };
+  /// Reads a mapping's values in the order of `keys`, whatever the file's.
+  template <typename... Args, size_t n>
+  llvm::Error parseMapping(const PolicyValue &mapping, llvm::StringRef what,
+                           const Key<Args...> (&keys)[n], Args... args);
+
+  // The keys of a file.
+  llvm::Error parseExtends(const PolicyValue &value);
+  llvm::Error parseLow(const PolicyValue &value);
+  llvm::Error parseOutOfRange(const PolicyValue &value);
+  llvm::Error parseUnderflow(const PolicyValue &value);
+  llvm::Error parseCategories(const PolicyValue &value);
+  llvm::Error parseNoPull(const PolicyValue &value);
+  llvm::Error parsePins(const PolicyValue &value);
+  llvm::Error parseRules(const PolicyValue &value);
+
+  // The parts of `categories`.
+  llvm::Error parseCategoryItem(const PolicyValue &item, Category category);
+  llvm::Error addToCategory(const PolicyValue &value, Category category,
+                            llvm::StringRef reason);
+
+  // The keys of a rule, and of its `when`.
+  llvm::Error parseRule(const PolicyValue &value);
+  llvm::Error parseRuleOperators(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRuleNodes(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRuleWhen(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRuleCategory(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRuleNoPull(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRulePin(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRuleOutOfRange(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRuleUnderflow(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRuleReason(const PolicyValue &value, Rule &rule);
+  llvm::Error parseWhenConstant(const PolicyValue &value, Rule &rule);
+  llvm::Error parseWhenElements(const PolicyValue &value, Rule &rule);
+
+  // Values.
+  llvm::Expected<OperatorSpelling> parseOperator(const PolicyValue &value);
+  llvm::Expected<unsigned> parsePosition(const PolicyValue &value);
+  llvm::Expected<llvm::SmallVector<unsigned, 4>>
+  parsePositions(const PolicyValue &value);
+  template <typename Enum, size_t n>
+  llvm::Expected<Enum>
+  parseChoice(const PolicyValue &value,
+              const std::pair<llvm::StringLiteral, Enum> (&choices)[n]);
+  llvm::Expected<OutOfRange> parseOutOfRangeValue(const PolicyValue &value);
+  llvm::Expected<Underflow> parseUnderflowValue(const PolicyValue &value);
+
+  llvm::Error error(const PolicyValue &value, const llvm::Twine &message) {
+    return errorAt(fileName, value, message);
+  }
+  llvm::Error expect(const PolicyValue &value, Kind kind,
+                     llvm::StringRef expected) {
+    if (value.kind == kind)
+      return llvm::Error::success();
+    return error(value, "expected " + expected + ", got " + value.describe());
+  }
+  /// Calls `read` for the items of a list, or for a single value.
+  llvm::Error
+  forEach(const PolicyValue &value, llvm::StringRef expected,
+          llvm::function_ref<llvm::Error(const PolicyValue &)> read);
+
+  /// The beginning of a statement's reason.
+  std::string place(const PolicyValue &value) {
+    return ("policy " + quoted(policyName) + " line " + llvm::Twine(value.line))
+        .str();
+  }
+
+  Policy::Table &table;
+  llvm::StringRef policyName, fileName;
+  /// What this file's `categories` have said of an operator.
+  struct Listed {
+    NumberRange versions;
+    Category category;
+    unsigned line;
+  };
+  llvm::StringMap<llvm::SmallVector<Listed, 1>> listed;
+};
+} // namespace
+
+template <typename... Args, size_t n>
+llvm::Error
+FileParser::parseMapping(const PolicyValue &mapping, llvm::StringRef what,
+                         const Key<Args...> (&keys)[n], Args... args) {
+  for (const auto &entry : mapping.entries) {
+    const PolicyValue &name = entry.first;
+    if (llvm::any_of(keys,
+                     [&](const auto &key) { return key.name == name.text; }))
+      continue;
+    std::vector<llvm::StringRef> names;
+    for (const auto &key : keys)
+      names.push_back(key.name);
+    return error(name, "unknown " + what + " " + quoted(name.text) +
+                           nearestNameOrAll(name.text, names));
+  }
+  for (const auto &key : keys)
+    for (const auto &[name, value] : mapping.entries)
+      if (name.text == key.name)
+        if (llvm::Error failure = (this->*key.read)(value, args...))
+          return failure;
+  return llvm::Error::success();
+}
+
+llvm::Error
+FileParser::forEach(const PolicyValue &value, llvm::StringRef expected,
+                    llvm::function_ref<llvm::Error(const PolicyValue &)> read) {
+  if (value.kind == Kind::Scalar)
+    return read(value);
+  if (llvm::Error failure = expect(value, Kind::List, expected))
+    return failure;
+  for (const PolicyValue &item : value.items)
+    if (llvm::Error failure = read(item))
+      return failure;
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parse(const PolicyValue &root) {
+  if (llvm::Error failure =
+          expect(root, Kind::Mapping, "a mapping with the policy's keys"))
+    return failure;
+  // Rules come last: they refine what the lists say.
+  static constexpr Key<> keys[] = {
+      {"extends", &FileParser::parseExtends},
+      {"low", &FileParser::parseLow},
+      {"out_of_range", &FileParser::parseOutOfRange},
+      {"underflow", &FileParser::parseUnderflow},
+      {"categories", &FileParser::parseCategories},
+      {"no_pull", &FileParser::parseNoPull},
+      {"pin", &FileParser::parsePins},
+      {"rules", &FileParser::parseRules},
+  };
+  return parseMapping(root, "key", keys);
+}
+
+/// PolicyParser has followed it already.
+llvm::Error FileParser::parseExtends(const PolicyValue &) {
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseLow(const PolicyValue &value) {
+  static constexpr std::pair<llvm::StringLiteral, FloatFormat> choices[] = {
+      {"fp16", FloatFormat::fp16()}, {"bf16", FloatFormat::bf16()}};
+  auto low = parseChoice(value, choices);
+  if (!low)
+    return low.takeError();
+  table.low = *low;
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseOutOfRange(const PolicyValue &value) {
+  auto choice = parseOutOfRangeValue(value);
+  if (!choice)
+    return choice.takeError();
+  // As a statement too: it overrides the rules of a file that this one extends.
+  table.outOfRange = *choice;
+  Setting setting;
+  setting.outOfRange = *choice;
+  table.add("", std::move(setting));
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseUnderflow(const PolicyValue &value) {
+  auto choice = parseUnderflowValue(value);
+  if (!choice)
+    return choice.takeError();
+  table.underflow = *choice;
+  Setting setting;
+  setting.underflow = *choice;
+  table.add("", std::move(setting));
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operators by category, no_pull, pin
+//===----------------------------------------------------------------------===//
+
+llvm::Error FileParser::parseCategories(const PolicyValue &value) {
+  if (llvm::Error failure = expect(value, Kind::Mapping,
+                                   "a mapping from categories to operators"))
+    return failure;
+  for (const auto &[name, operators] : value.entries) {
+    std::optional<Category> category = parseCategory(name.text);
+    if (!category)
+      return error(name, "unknown category " + quoted(name.text) +
+                             nearestNameOrAll(name.text, categoryNames()));
+    if (llvm::Error failure =
+            expect(operators, Kind::List, "a list of operators"))
+      return failure;
+    for (const PolicyValue &item : operators.items)
+      if (llvm::Error failure = parseCategoryItem(item, *category))
+        return failure;
+  }
+  return llvm::Error::success();
+}
+
+/// An operator, or a group of them with a reason.
+llvm::Error FileParser::parseCategoryItem(const PolicyValue &item,
+                                          Category category) {
+  if (item.kind == Kind::Scalar)
+    return addToCategory(item, category, "");
+  if (llvm::Error failure = expect(
+          item, Kind::Mapping, "an operator, or 'operators' with a 'reason'"))
+    return failure;
+  Rule group;
+  const PolicyValue *operators = nullptr;
+  for (const auto &[name, value] : item.entries) {
+    if (name.text == "operators")
+      operators = &value;
+    else if (name.text != "reason")
+      return error(name,
+                   "unknown key " + quoted(name.text) +
+                       nearestNameOrAll(name.text, {"operators", "reason"}));
+    else if (llvm::Error failure = parseRuleReason(value, group))
+      return failure;
+  }
+  if (!operators)
+    return error(item, "expected 'operators' beside the reason");
+  return forEach(*operators, "a list of operators",
+                 [&](const PolicyValue &value) {
+                   return addToCategory(value, category, group.reason);
+                 });
+}
+
+llvm::Error FileParser::addToCategory(const PolicyValue &value,
+                                      Category category,
+                                      llvm::StringRef reason) {
+  auto spelling = parseOperator(value);
+  if (!spelling)
+    return spelling.takeError();
+  auto &before = listed[spelling->key];
+  for (const Listed &other : before)
+    if (spelling->versions.overlaps(other.versions))
+      return error(value, "operator " + quoted(value.text) + " is in '" +
+                              stringifyCategory(other.category) +
+                              "' already, on line " + llvm::Twine(other.line));
+  before.push_back({spelling->versions, category, value.line});
+
+  Setting setting;
+  setting.versions = spelling->versions;
+  setting.category = category;
+  setting.reason =
+      (place(value) + ": " + value.text + " is " + stringifyCategory(category))
+          .str();
+  if (!reason.empty())
+    setting.reason += (": " + reason).str();
+  table.add(spelling->key, std::move(setting));
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseNoPull(const PolicyValue &value) {
+  return forEach(value, "a list of operators",
+                 [&](const PolicyValue &item) -> llvm::Error {
+                   auto spelling = parseOperator(item);
+                   if (!spelling)
+                     return spelling.takeError();
+                   Setting setting;
+                   setting.versions = spelling->versions;
+                   setting.noPull = true;
+                   table.add(spelling->key, std::move(setting));
+                   return llvm::Error::success();
+                 });
+}
+
+llvm::Error FileParser::parsePins(const PolicyValue &value) {
+  if (llvm::Error failure =
+          expect(value, Kind::Mapping, "a mapping from operators to positions"))
+    return failure;
+  for (const auto &[name, positions] : value.entries) {
+    auto spelling = parseOperator(name);
+    if (!spelling)
+      return spelling.takeError();
+    auto pinned = parsePositions(positions);
+    if (!pinned)
+      return pinned.takeError();
+    Setting setting;
+    setting.versions = spelling->versions;
+    setting.pinnedOperands = *pinned;
+    table.add(spelling->key, std::move(setting));
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+llvm::Error FileParser::parseRules(const PolicyValue &value) {
+  if (llvm::Error failure = expect(value, Kind::List, "a list of rules"))
+    return failure;
+  for (const PolicyValue &item : value.items)
+    if (llvm::Error failure = parseRule(item))
+      return failure;
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseRule(const PolicyValue &value) {
+  if (llvm::Error failure = expect(value, Kind::Mapping, "a rule"))
+    return failure;
+  static constexpr Key<Rule &> keys[] = {
+      {"operators", &FileParser::parseRuleOperators},
+      {"nodes", &FileParser::parseRuleNodes},
+      {"when", &FileParser::parseRuleWhen},
+      {"category", &FileParser::parseRuleCategory},
+      {"no_pull", &FileParser::parseRuleNoPull},
+      {"pin", &FileParser::parseRulePin},
+      {"out_of_range", &FileParser::parseRuleOutOfRange},
+      {"underflow", &FileParser::parseRuleUnderflow},
+      {"reason", &FileParser::parseRuleReason},
+  };
+  Rule rule;
+  if (llvm::Error failure =
+          parseMapping<Rule &>(value, "key of a rule", keys, rule))
+    return failure;
+  Setting &setting = rule.setting;
+  if (!setting.category && !setting.noPull && !setting.pinnedOperands &&
+      !setting.outOfRange && !setting.underflow)
+    return error(value, "expected the rule to say one of category, no_pull, "
+                        "pin, out_of_range, underflow");
+  setting.reason = place(value);
+  if (setting.category)
+    setting.reason += (": " + stringifyCategory(*setting.category)).str();
+  if (!rule.reason.empty())
+    setting.reason += ": " + rule.reason;
+
+  if (rule.operators.empty())
+    table.add("", setting);
+  for (const OperatorSpelling &spelling : rule.operators) {
+    setting.versions = spelling.versions;
+    table.add(spelling.key, setting);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseRuleOperators(const PolicyValue &value,
+                                           Rule &rule) {
+  llvm::Error failure =
+      forEach(value, "a list of operators",
+              [&](const PolicyValue &item) -> llvm::Error {
+                auto spelling = parseOperator(item);
+                if (!spelling)
+                  return spelling.takeError();
+                rule.operators.push_back(std::move(*spelling));
+                return llvm::Error::success();
+              });
+  if (!failure && rule.operators.empty())
+    return error(value, "expected at least one operator");
+  return failure;
+}
+
+llvm::Error FileParser::parseRuleNodes(const PolicyValue &value, Rule &rule) {
+  llvm::Error failure =
+      forEach(value, "a regular expression on node names",
+              [&](const PolicyValue &item) -> llvm::Error {
+                if (llvm::Error failure =
+                        expect(item, Kind::Scalar, "a regular expression"))
+                  return failure;
+                auto regex = compileNodeExpression(item.text);
+                if (!regex)
+                  return error(item, llvm::toString(regex.takeError()));
+                rule.setting.nodes.push_back(std::move(*regex));
+                return llvm::Error::success();
+              });
+  if (!failure && rule.setting.nodes.empty())
+    return error(value, "expected at least one regular expression");
+  return failure;
+}
+
+llvm::Error FileParser::parseRuleWhen(const PolicyValue &value, Rule &rule) {
+  if (llvm::Error failure =
+          expect(value, Kind::Mapping, "a mapping with conditions"))
+    return failure;
+  static constexpr Key<Rule &> conditions[] = {
+      {"constant", &FileParser::parseWhenConstant},
+      {"elements", &FileParser::parseWhenElements},
+  };
+  return parseMapping<Rule &>(value, "condition", conditions, rule);
+}
+
+llvm::Error FileParser::parseWhenConstant(const PolicyValue &value,
+                                          Rule &rule) {
+  auto positions = parsePositions(value);
+  if (!positions)
+    return positions.takeError();
+  rule.setting.constantOperands.assign(positions->begin(), positions->end());
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseWhenElements(const PolicyValue &value,
+                                          Rule &rule) {
+  if (llvm::Error failure = expect(
+          value, Kind::Mapping, "a mapping from operand positions to numbers"))
+    return failure;
+  for (const auto &[key, number] : value.entries) {
+    auto position = parsePosition(key);
+    if (!position)
+      return position.takeError();
+    std::optional<NumberRange> range = parseNumberRange(number.text);
+    if (!range)
+      return error(number, "expected a number of elements as 'N', 'N+' or "
+                           "'N-M', got " +
+                               number.describe());
+    rule.setting.operandElements.emplace_back(*position, *range);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseRuleCategory(const PolicyValue &value,
+                                          Rule &rule) {
+  if (llvm::Error failure = expect(value, Kind::Scalar, "a category"))
+    return failure;
+  rule.setting.category = parseCategory(value.text);
+  if (rule.setting.category)
+    return llvm::Error::success();
+  return error(value, "unknown category " + quoted(value.text) +
+                          nearestNameOrAll(value.text, categoryNames()));
+}
+
+llvm::Error FileParser::parseRuleNoPull(const PolicyValue &value, Rule &rule) {
+  static constexpr std::pair<llvm::StringLiteral, bool> choices[] = {
+      {"true", true}, {"false", false}};
+  auto choice = parseChoice(value, choices);
+  if (!choice)
+    return choice.takeError();
+  rule.setting.noPull = *choice;
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseRulePin(const PolicyValue &value, Rule &rule) {
+  auto positions = parsePositions(value);
+  if (!positions)
+    return positions.takeError();
+  rule.setting.pinnedOperands = std::move(*positions);
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseRuleOutOfRange(const PolicyValue &value,
+                                            Rule &rule) {
+  auto choice = parseOutOfRangeValue(value);
+  if (!choice)
+    return choice.takeError();
+  rule.setting.outOfRange = *choice;
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseRuleUnderflow(const PolicyValue &value,
+                                           Rule &rule) {
+  auto choice = parseUnderflowValue(value);
+  if (!choice)
+    return choice.takeError();
+  rule.setting.underflow = *choice;
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseRuleReason(const PolicyValue &value, Rule &rule) {
+  if (llvm::Error failure = expect(value, Kind::Scalar, "a text"))
+    return failure;
+  // A block scalar has several lines, a reason is part of one.
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::SplitString(value.text, words, " \t\r\n");
+  rule.reason = llvm::join(words, " ");
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<OperatorSpelling>
+FileParser::parseOperator(const PolicyValue &value) {
+  if (llvm::Error failure = expect(value, Kind::Scalar, "an operator"))
+    return std::move(failure);
+  auto spelling = parseOperatorSpelling(value.text);
+  if (!spelling)
+    return error(value, llvm::toString(spelling.takeError()));
+  if (llvm::Error failure = checkOperatorIsKnown(spelling->key))
+    return error(value, llvm::toString(std::move(failure)));
+  return spelling;
+}
+
+llvm::Expected<unsigned> FileParser::parsePosition(const PolicyValue &value) {
+  constexpr unsigned largest = 65535;
+  unsigned position = 0;
+  if (value.kind == Kind::Scalar &&
+      !llvm::StringRef(value.text).getAsInteger(10, position) &&
+      position <= largest)
+    return position;
+  return error(value, "expected an operand's position, counted from 0, got " +
+                          value.describe());
+}
+
+llvm::Expected<llvm::SmallVector<unsigned, 4>>
+FileParser::parsePositions(const PolicyValue &value) {
+  llvm::SmallVector<unsigned, 4> positions;
+  llvm::Error failure = forEach(value, "a list of operand positions",
+                                [&](const PolicyValue &item) -> llvm::Error {
+                                  auto position = parsePosition(item);
+                                  if (!position)
+                                    return position.takeError();
+                                  positions.push_back(*position);
+                                  return llvm::Error::success();
+                                });
+  if (failure)
+    return std::move(failure);
+  llvm::sort(positions);
+  positions.erase(llvm::unique(positions), positions.end());
+  return positions;
+}
+
+template <typename Enum, size_t n>
+llvm::Expected<Enum> FileParser::parseChoice(
+    const PolicyValue &value,
+    const std::pair<llvm::StringLiteral, Enum> (&choices)[n]) {
+  std::vector<llvm::StringRef> names;
+  for (const auto &[name, choice] : choices) {
+    if (value.kind == Kind::Scalar && value.text == name)
+      return choice;
+    names.push_back(name);
+  }
+  return error(value, "expected one of " + llvm::join(names, ", ") + ", got " +
+                          value.describe());
+}
+
+llvm::Expected<OutOfRange>
+FileParser::parseOutOfRangeValue(const PolicyValue &value) {
+  static constexpr std::pair<llvm::StringLiteral, OutOfRange> choices[] = {
+      {"saturate", OutOfRange::Saturate},
+      {"keep", OutOfRange::KeepFloat32},
+      {"convert", OutOfRange::Convert}};
+  return parseChoice(value, choices);
+}
+
+llvm::Expected<Underflow>
+FileParser::parseUnderflowValue(const PolicyValue &value) {
+  static constexpr std::pair<llvm::StringLiteral, Underflow> choices[] = {
+      {"keep", Underflow::KeepFloat32}, {"flush", Underflow::Flush}};
+  return parseChoice(value, choices);
+}
+
+//===----------------------------------------------------------------------===//
+// Files that extend files
+//===----------------------------------------------------------------------===//
+
+/// A text to parse, and the one that extends it.
+struct PolicyParser::Source {
+  llvm::StringRef policyName;
+  llvm::StringRef fileName; // for a preset, its name
+  llvm::StringRef text;
+  bool isPreset;
+  const Source *extendedBy;
+};
+
+static bool isPath(llvm::StringRef name) {
+  return name.contains('/') || name.ends_with(".yaml") ||
+         name.ends_with(".yml");
+}
+
+/// Reads a regular file of a policy's size, or says why not.
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readPolicyFile(llvm::StringRef path) {
+  constexpr uint64_t largest = 4 << 20;
+  llvm::sys::fs::file_status status;
+  std::error_code code = llvm::sys::fs::status(path, status);
+  if (!code && status.type() != llvm::sys::fs::file_type::regular_file)
+    return makeError("cannot read policy file " + quoted(path) +
+                     ": not a regular file");
+  if (!code && status.getSize() > largest)
+    return makeError("cannot read policy file " + quoted(path) + ": " +
+                     llvm::Twine(status.getSize()) +
+                     " bytes, expected at most " + llvm::Twine(largest));
+  if (!code) {
+    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                              /*RequiresNullTerminator=*/false,
+                                              /*IsVolatile=*/true);
+    if (buffer)
+      return std::move(*buffer);
+    code = buffer.getError();
+  }
+  std::string why = code.message();
+  if (!why.empty())
+    why.front() = llvm::toLower(why.front());
+  return makeError("cannot read policy file " + quoted(path) + ": " + why);
+}
+
+/// Parses what `extends` names, at `value` in `source`, into the table.
+llvm::Error PolicyParser::parseBase(Policy::Table &table, const Source &source,
+                                    const PolicyValue &value) {
+  llvm::StringRef name = value.text;
+  Source base;
+  base.extendedBy = &source;
+  base.isPreset = !isPath(name);
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  llvm::SmallString<128> path;
+  if (base.isPreset) {
+    std::optional<llvm::StringRef> text = presetText(name);
+    if (!text)
+      return errorAt(source.fileName, value,
+                     llvm::toString(unknownPreset(name)));
+    base.policyName = base.fileName = name;
+    base.text = *text;
+  } else {
+    if (source.isPreset)
+      return errorAt(source.fileName, value,
+                     "expected a preset, got " + value.describe());
+    if (!llvm::sys::path::is_absolute(name))
+      path = llvm::sys::path::parent_path(source.fileName);
+    llvm::sys::path::append(path, name);
+    auto read = readPolicyFile(path);
+    if (!read)
+      return errorAt(source.fileName, value, llvm::toString(read.takeError()));
+    buffer = std::move(*read);
+    base.policyName = llvm::sys::path::stem(path);
+    base.fileName = path;
+    base.text = buffer->getBuffer();
+  }
+
+  std::string route = base.policyName.str();
+  for (const Source *other = &source; other; other = other->extendedBy) {
+    route = (other->policyName + " -> " + route).str();
+    bool same =
+        other->isPreset == base.isPreset &&
+        (base.isPreset ? other->policyName == base.policyName
+                       : llvm::sys::fs::equivalent(other->fileName, path));
+    if (same)
+      return errorAt(source.fileName, value,
+                     "policy extends itself: " + quoted(route));
+  }
+  return parseInto(table, base);
+}
+
+llvm::Error PolicyParser::parseInto(Policy::Table &table,
+                                    const Source &source) {
+  auto root = readPolicyDocument(source.text, source.fileName);
+  if (!root)
+    return root.takeError();
+
+  for (const auto &[key, value] : root->entries) {
+    if (key.text != "extends")
+      continue;
+    if (value.kind != Kind::Scalar)
+      return errorAt(source.fileName, value,
+                     "expected the name of a policy, got " + value.describe());
+    if (llvm::Error failure = parseBase(table, source, value))
+      return failure;
+  }
+  return FileParser(table, source.policyName, source.fileName).parse(*root);
+}
+
+llvm::Expected<Policy> PolicyParser::parse(const Source &source) {
+  auto table = std::make_unique<Policy::Table>();
+  table->name = source.policyName.str();
+  table->notListed = "policy " + quoted(source.policyName) +
+                     " does not list the operator: keep";
+  if (llvm::Error failure = parseInto(*table, source))
+    return std::move(failure);
+  return Policy(std::move(table));
+}
+
+llvm::Expected<Policy> PolicyParser::parsePreset(llvm::StringRef name,
+                                                 llvm::StringRef text) {
+  return parse({name, name, text, /*isPreset=*/true, nullptr});
+}
+
+llvm::Expected<Policy> Policy::parse(llvm::MemoryBufferRef buffer) {
+  return PolicyParser::parseFile(buffer);
+}
+
+llvm::Expected<Policy> PolicyParser::parseFile(llvm::MemoryBufferRef buffer) {
+  llvm::StringRef fileName = buffer.getBufferIdentifier();
+  return parse({llvm::sys::path::stem(fileName), fileName, buffer.getBuffer(),
+                /*isPreset=*/false, nullptr});
+}
+
+llvm::Expected<Policy> Policy::load(llvm::StringRef presetOrPath) {
+  if (!isPath(presetOrPath))
+    return preset(presetOrPath);
+  auto buffer = readPolicyFile(presetOrPath);
+  if (!buffer)
+    return buffer.takeError();
+  return parse((*buffer)->getMemBufferRef());
+}
+
+//===----------------------------------------------------------------------===//
+// The operators of the presets
+//===----------------------------------------------------------------------===//
+
+void detail::collectCategorisedOperators(llvm::StringRef text,
+                                         llvm::StringSet<> &names) {
+  auto add = [&](const PolicyValue &value) {
+    auto spelling = parseOperatorSpelling(value.text);
+    if (spelling)
+      names.insert(spelling->key);
+    else
+      llvm::consumeError(spelling.takeError());
+  };
+  auto root = readPolicyDocument(text, "");
+  if (!root)
+    return llvm::consumeError(root.takeError());
+  for (const auto &[key, categories] : root->entries) {
+    if (key.text != "categories")
+      continue;
+    for (const auto &[category, operators] : categories.entries)
+      for (const PolicyValue &item : operators.items) {
+        if (item.kind == Kind::Scalar)
+          add(item);
+        for (const auto &[part, grouped] : item.entries)
+          if (part.text == "operators")
+            llvm::for_each(grouped.items, add);
+      }
+  }
+}

@@ -1,0 +1,203 @@
+//===- AnnotatePrecision.cpp - decide what runs in which format -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "amp/Analysis/PrecisionAnalysis.h"
+#include "amp/Dialect/AMP/AMPDialect.h"
+#include "amp/Dialect/AMP/Annotations.h"
+#include "amp/Passes/Passes.h"
+
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+
+namespace amp {
+#define GEN_PASS_DEF_ANNOTATEPRECISION
+#include "amp/Passes/Autocast.h.inc"
+} // namespace amp
+
+using namespace mlir;
+using namespace amp;
+
+namespace {
+class AnnotatePrecisionPass final
+    : public amp::impl::AnnotatePrecisionBase<AnnotatePrecisionPass> {
+public:
+  using Base::Base;
+
+  void runOnOperation() final;
+
+private:
+  FailureOr<Policy> loadPolicy();
+  FailureOr<PrecisionOptions> getOptions(const Policy &policy);
+  void annotateOperations(const PrecisionAnalysis &analysis);
+  void annotateOverflows(const PrecisionAnalysis &analysis);
+  void annotateRegions(Operation *op, const PrecisionAnalysis &analysis);
+  void annotateFunction(FunctionOpInterface function,
+                        const PrecisionAnalysis &analysis);
+
+  /// `unit` for a null type.
+  Attribute toAttribute(FloatType elementType) {
+    if (elementType)
+      return TypeAttr::get(elementType);
+    return UnitAttr::get(&getContext());
+  }
+  /// An array of element types; null if all of them are.
+  ArrayAttr toAttribute(ArrayRef<FloatType> elementTypes);
+  /// The element types of the arguments of an operation's regions; null if no
+  /// argument changes.
+  ArrayAttr getArgumentTypes(Operation *op, const PrecisionAnalysis &analysis);
+};
+
+/// The annotations of one operation.
+class Annotations {
+public:
+  void add(StringRef name, Attribute value) {
+    if (value)
+      attributes.emplace_back(StringAttr::get(value.getContext(), name), value);
+  }
+  void attachTo(Operation *op) const { addAnnotations(op, attributes); }
+
+private:
+  SmallVector<NamedAttribute, 4> attributes;
+};
+} // namespace
+
+ArrayAttr AnnotatePrecisionPass::toAttribute(ArrayRef<FloatType> elementTypes) {
+  if (llvm::none_of(elementTypes, [](FloatType type) { return bool(type); }))
+    return {};
+  SmallVector<Attribute> entries;
+  for (FloatType type : elementTypes)
+    entries.push_back(toAttribute(type));
+  return ArrayAttr::get(&getContext(), entries);
+}
+
+/// The error's text as a diagnostic at `op`.
+static LogicalResult emit(Operation *op, llvm::Error error) {
+  return op->emitError() << llvm::toString(std::move(error));
+}
+
+FailureOr<Policy> AnnotatePrecisionPass::loadPolicy() {
+  llvm::Expected<Policy> loaded = Policy::load(policy);
+  if (!loaded)
+    return emit(getOperation(), loaded.takeError());
+  for (const std::string &name : keepOps)
+    if (llvm::Error error = loaded->keepOperator(name))
+      return emit(getOperation(), std::move(error));
+  for (const std::string &expression : keepNodes)
+    if (llvm::Error error = loaded->keepNode(expression))
+      return emit(getOperation(), std::move(error));
+  return std::move(*loaded);
+}
+
+FailureOr<PrecisionOptions>
+AnnotatePrecisionPass::getOptions(const Policy &policy) {
+  PrecisionOptions options;
+  options.keepIOTypes = keepIOTypes;
+  std::optional<FloatFormat> format =
+      low.empty() ? policy.low().value_or(FloatFormat::fp16())
+                  : FloatFormat::parse(low);
+  if (!format ||
+      (*format != FloatFormat::fp16() && *format != FloatFormat::bf16()))
+    return getOperation().emitError()
+           << "expects fp16 or bf16 as the low format, but got '"
+           << (format ? format->name() : low.getValue()) << "'";
+  options.low = *format;
+  return options;
+}
+
+ArrayAttr
+AnnotatePrecisionPass::getArgumentTypes(Operation *op,
+                                        const PrecisionAnalysis &analysis) {
+  bool changes = false;
+  SmallVector<Attribute> regions;
+  for (Region &region : op->getRegions()) {
+    SmallVector<Attribute> arguments;
+    if (!region.empty()) {
+      for (BlockArgument argument : region.getArguments()) {
+        FloatType elementType = analysis.getNewElementType(argument);
+        changes |= bool(elementType);
+        arguments.push_back(toAttribute(elementType));
+      }
+    }
+    regions.push_back(ArrayAttr::get(&getContext(), arguments));
+  }
+  return changes ? ArrayAttr::get(&getContext(), regions) : ArrayAttr();
+}
+
+void AnnotatePrecisionPass::annotateRegions(Operation *op,
+                                            const PrecisionAnalysis &analysis) {
+  SmallVector<FloatType> results;
+  for (OpResult result : op->getResults())
+    results.push_back(analysis.getNewElementType(result));
+  Annotations annotations;
+  annotations.add(AMPDialect::kResultTypes, toAttribute(results));
+  annotations.add(AMPDialect::kArgumentTypes, getArgumentTypes(op, analysis));
+  annotations.attachTo(op);
+}
+
+void AnnotatePrecisionPass::annotateFunction(
+    FunctionOpInterface function, const PrecisionAnalysis &analysis) {
+  SmallVector<FloatType> results;
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+    results.push_back(analysis.getNewResultElementType(function, i));
+  Annotations annotations;
+  annotations.add(AMPDialect::kResultTypes, toAttribute(results));
+  annotations.add(AMPDialect::kArgumentTypes,
+                  getArgumentTypes(function, analysis));
+  annotations.attachTo(function);
+}
+
+void AnnotatePrecisionPass::annotateOperations(
+    const PrecisionAnalysis &analysis) {
+  for (const PrecisionDecision &decision : analysis.getDecisions()) {
+    ArrayAttr precision = toAttribute(decision.elementTypes);
+    Annotations annotations;
+    annotations.add(AMPDialect::kPrecision, precision);
+    annotations.add(
+        AMPDialect::kCategory,
+        StringAttr::get(&getContext(), stringifyCategory(decision.category)));
+    annotations.add(AMPDialect::kReason, decision.reason);
+    annotations.attachTo(decision.operation);
+    if (precision)
+      ++numLow;
+    else if (decision.moves)
+      ++numFloat32;
+    else
+      ++numFixed;
+  }
+}
+
+void AnnotatePrecisionPass::annotateOverflows(
+    const PrecisionAnalysis &analysis) {
+  for (auto [constant, overflow] : analysis.getOverflows()) {
+    Annotations annotations;
+    annotations.add(
+        AMPDialect::kOverflow,
+        StringAttr::get(&getContext(), stringifyOverflow(overflow)));
+    annotations.attachTo(constant);
+  }
+}
+
+void AnnotatePrecisionPass::runOnOperation() {
+  FailureOr<Policy> policy = loadPolicy();
+  if (failed(policy))
+    return signalPassFailure();
+  FailureOr<PrecisionOptions> options = getOptions(*policy);
+  if (failed(options))
+    return signalPassFailure();
+  FailureOr<PrecisionAnalysis> analysis =
+      PrecisionAnalysis::compute(getOperation(), *policy, *options);
+  if (failed(analysis))
+    return signalPassFailure();
+
+  removeAnnotations(getOperation());
+  annotateOperations(*analysis);
+  annotateOverflows(*analysis);
+  getOperation().walk([&](Operation *op) {
+    if (auto function = dyn_cast<FunctionOpInterface>(op))
+      annotateFunction(function, *analysis);
+    else if (isa<RegionBranchOpInterface>(op))
+      annotateRegions(op, *analysis);
+  });
+}

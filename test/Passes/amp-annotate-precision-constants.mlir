@@ -1,0 +1,154 @@
+// RUN: amp-test-opt %s --amp-annotate-precision="policy=%S/Inputs/policy.yaml" | FileCheck %s
+// RUN: amp-test-opt %s --amp-annotate-precision="policy=%S/Inputs/policy.yaml low=bf16" \
+// RUN:   | FileCheck %s --check-prefix=BF16
+
+// Constants that the low format can't hold keep their operation in float32.
+
+// CHECK-LABEL: func.func @overflow
+// BF16-LABEL: func.func @overflow
+func.func @overflow(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: t.const dense<1.000000e+05> : tensor<4xf32> {node_name = "w"}
+  %w = t.const dense<1.0e+05> : tensor<4xf32> {node_name = "w"}
+  // CHECK: t.matmul
+  // CHECK-SAME: amp.reason = "constant 'w' is out of the range of float16: absmax 100000 > 65504
+  // BF16: t.matmul
+  // BF16-SAME: amp.precision = [bf16]
+  %0 = t.matmul %x, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // 65519 rounds to 65504, 65520 to infinity.
+  %in = t.const dense<65519.0> : tensor<4xf32>
+  %out = t.const dense<-65520.0> : tensor<4xf32>
+  // CHECK: t.matmul
+  // CHECK-SAME: amp.precision = [f16]
+  %1 = t.matmul %0, %in : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.matmul
+  // CHECK-SAME: a constant operand is out of the range
+  %2 = t.matmul %1, %out : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// Infinities and NaNs exist in every format.
+
+// CHECK-LABEL: func.func @not_finite
+func.func @not_finite(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %w = t.const dense<[0xFF800000, 0x7FC00000]> : tensor<2xf32>
+  // CHECK: t.const
+  // CHECK-NOT: amp.overflow
+  // CHECK: t.matmul
+  // CHECK-SAME: amp.precision = [f16]
+  %0 = t.matmul %x, %w : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// Where the policy saturates, masks and bounds are clamped; other values aren't.
+
+// CHECK-LABEL: func.func @masks
+// BF16-LABEL: func.func @masks
+func.func @masks(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // CHECK: t.const dense<[0.000000e+00, -3.40282347E+38]> : tensor<2xf32> {amp.overflow = "saturate"}
+  // BF16: t.const dense<[0.000000e+00, -3.40282347E+38]> : tensor<2xf32> {amp.overflow = "saturate"}
+  %mask = t.const dense<[0.0, 0xFF7FFFFF]> : tensor<2xf32>
+  // CHECK: t.const
+  // CHECK-NOT: amp.overflow
+  %scale = t.const dense<1.0e+06> : tensor<f32>
+  %0 = t.matmul %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: t.where
+  // CHECK-SAME: amp.precision = [f16]
+  // BF16: t.where
+  // BF16-SAME: amp.precision = [bf16]
+  %1 = t.where %0, %mask : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: t.where
+  // CHECK-SAME: a constant operand is out of the range of float16
+  %2 = t.where %1, %scale : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  // CHECK: t.add
+  // CHECK-SAME: a constant operand is out of the range of float16
+  %3 = t.add %1, %mask : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %3 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @to_infinity
+func.func @to_infinity(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // CHECK: t.const
+  // CHECK-SAME: amp.overflow = "infinity"
+  %w = t.const dense<1.0e+06> : tensor<2xf32>
+  // CHECK: t.matmul
+  // CHECK-SAME: amp.precision = [f16]
+  %0 = t.matmul %x, %w {node_name = "to_infinity"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @underflow
+// BF16-LABEL: func.func @underflow
+func.func @underflow(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %eps = t.const dense<1.0e-12> : tensor<f32> {node_name = "eps"}
+  // It would not be zero, but 19% too large.
+  %tiny = t.const dense<1.0e-07> : tensor<f32>
+  %small = t.const dense<1.0e-05> : tensor<f32>
+  %0 = t.matmul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.add
+  // CHECK-SAME: {amp.category = "promote", amp.reason = "constant 'eps' underflows in float16: 1e-12"}
+  // BF16: t.add
+  // BF16-SAME: amp.precision = [bf16]
+  %1 = t.add %0, %eps : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // CHECK: t.add
+  // CHECK-SAME: underflows in float16
+  %2 = t.add %0, %tiny : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // CHECK: t.add
+  // CHECK-SAME: amp.precision = [f16]
+  %3 = t.add %0, %small : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // Each of a few values counts; of many, and of weights, the largest does.
+  %few = t.const dense<[1.0, 1.0e-12]> : tensor<2xf32>
+  %many = t.const dense<[1.0, 1.0e-12, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]> : tensor<17xf32>
+  %lost = t.const dense<[1.0e-09, 1.0e-12, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]> : tensor<17xf32>
+  // CHECK: t.add
+  // CHECK-SAME: underflows in float16
+  %4 = t.add %0, %few : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+  // CHECK: t.matmul
+  // CHECK-SAME: amp.precision = [f16]
+  %7 = t.matmul %0, %few : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+  // CHECK: t.add
+  // CHECK-SAME: amp.precision = [f16]
+  %5 = t.add %0, %many : (tensor<4xf32>, tensor<17xf32>) -> tensor<4xf32>
+  // CHECK: t.matmul
+  // CHECK-SAME: a constant operand underflows in float16: absmax 1e-09
+  %6 = t.matmul %0, %lost : (tensor<4xf32>, tensor<17xf32>) -> tensor<4xf32>
+  return %6 : tensor<4xf32>
+}
+
+// Also where something moves the constant on its way.
+
+// CHECK-LABEL: func.func @moved
+func.func @moved(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %w = t.const dense<1.0e+05> : tensor<4xf32> {node_name = "w"}
+  // CHECK: t.transpose
+  // CHECK-SAME: {amp.category = "clear", amp.reason = "constant 'w' is out of the range
+  %0 = t.transpose %w : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.matmul
+  // CHECK-SAME: {amp.category = "allow", amp.reason = "constant 'w' is out of the range
+  %1 = t.matmul %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// Weights of a resource, and a resource without data.
+
+// CHECK-LABEL: func.func @resources
+func.func @resources(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %w = t.const dense_resource<large> : tensor<2xf32> {node_name = "large"}
+  %e = t.const dense_resource<elided> : tensor<2xf32>
+  // CHECK: t.matmul
+  // CHECK-SAME: constant 'large' is out of the range
+  %0 = t.matmul %x, %w : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: t.matmul
+  // CHECK-SAME: amp.precision = [f16]
+  %1 = t.matmul %x, %e : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %2 = t.add %0, %1 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      // 1.0 and 1.0e+06
+      large: "0x040000000000803F00247449"
+    }
+  }
+#-}

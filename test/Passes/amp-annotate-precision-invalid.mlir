@@ -1,0 +1,34 @@
+// RUN: amp-test-opt %s --split-input-file --verify-diagnostics \
+// RUN:   --amp-annotate-precision="policy=%S/Inputs/policy.yaml"
+// RUN: not amp-test-opt %s --split-input-file --amp-annotate-precision="policy=inferense" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=PRESET
+// RUN: not amp-test-opt %s --split-input-file --amp-annotate-precision="low=fp32" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=LOW
+// RUN: not amp-test-opt %s --split-input-file --amp-annotate-precision="low=float15" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NO-FORMAT
+// RUN: not amp-test-opt %s --split-input-file --amp-annotate-precision="keep-node=(" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=EXPRESSION
+
+// PRESET: error: {{.*}}'inferense'{{.*}}'inference'
+// LOW: error: expects fp16 or bf16 as the low format, but got 'fp32'
+// NO-FORMAT: error: expects fp16 or bf16 as the low format, but got 'float15'
+// EXPRESSION: error: {{.*}}'('
+
+func.func @banned(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{t:banned is ban: use t.softmax}}
+  %0 = t.banned %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @banned_in_region(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = t.if %c : (tensor<i1>) -> tensor<4xf32> {
+    // expected-error @+1 {{t:banned is ban: use t.softmax}}
+    %1 = t.banned %x : (tensor<4xf32>) -> tensor<4xf32>
+    t.yield %1 : tensor<4xf32>
+  } else {
+    t.yield %x : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}

@@ -1,0 +1,45 @@
+"""The lit tests: small inputs, checked by FileCheck, named after what they test."""
+
+from pathlib import Path
+
+import lit.formats
+from lit.llvm import llvm_config
+
+config.name = "onnx-amp"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test", ".onnxtxt"]
+config.excludes = [
+    "Inputs",
+    "cases",
+    "consumer",
+    "hostile",
+    "layering",
+    "lib",
+    "models",
+    "python",
+    "unit",
+]
+config.test_source_root = str(Path(config.amp_source_dir, "test"))
+config.test_exec_root = str(Path(config.amp_binary_dir, "test"))
+
+# A CHECK variable ends with its CHECK-LABEL, so that no test matches by accident.
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
+
+if config.amp_asan:
+    config.available_features.add("asan")
+
+llvm_config.with_system_environment(["HOME", "TMPDIR", "ASAN_SYMBOLIZER_PATH"])
+llvm_config.add_tool_substitutions(
+    [
+        "amp-opt",
+        "amp-test-opt",
+        "amp-translate",
+        "onnx-amp",
+        "FileCheck",
+        "not",
+        "count",
+        "split-file",
+    ],
+    [config.amp_tools_dir, config.llvm_tools_dir],
+)
+config.substitutions.append(("%python", config.python_executable))

@@ -1,0 +1,283 @@
+"""What `onnx-amp convert` takes, says and writes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import onnx
+import onnx.parser
+import pytest
+from lossless import differences
+from onnx import TensorProto
+from running import checker_problem
+from tool import Tool, onnx_amp
+
+MODEL = """
+<ir_version: 10, opset_import: ["" : 20], producer_name: "test">
+layers (float[N, 4] x, int64[1] k) => (float[N, 4] y, int64[1] j)
+<float[4, 4] w = {1.0, 0.5, 0.25, 0.125, 1.0, 0.5, 0.25, 0.125,
+                  1.0, 0.5, 0.25, 0.125, 1.0, 0.5, 0.25, 0.125}>
+{
+    [first] a = MatMul (x, w)
+    [second] b = MatMul (a, w)
+    [soft] y = Softmax (b)
+    [count] j = Identity (k)
+}
+"""
+
+
+@pytest.fixture
+def amp() -> Tool:
+    return onnx_amp()
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """Two MatMuls and a Softmax, whose name is model.onnx."""
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(MODEL), path)
+    return path
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Where results go: a folder of its own, to see all that is left there."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    return folder / "out.onnx"
+
+
+def types_of(path: Path) -> dict[str, int]:
+    """Element types of all values of the main graph, by name."""
+    model = onnx.shape_inference.infer_shapes(onnx.load(path), strict_mode=True)
+    graph = model.graph
+    types = {tensor.name: tensor.data_type for tensor in graph.initializer}
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        types[value.name] = value.type.tensor_type.elem_type
+    return types
+
+
+def node_types(path: Path) -> dict[str, int]:
+    """Element type of the first input of each named node."""
+    types = types_of(path)
+    return {node.name: types[node.input[0]] for node in onnx.load(path).graph.node if node.name}
+
+
+# ---- formats and policies
+
+
+def test_the_default_is_fp16_by_the_inference_policy(amp: Tool, model: Path, out: Path) -> None:
+    amp.run("convert", model, "-o", out).expect_success()
+    assert checker_problem(out) is None
+    types = node_types(out)
+    assert types["first"] == types["second"] == TensorProto.FLOAT16
+    assert types["soft"] == TensorProto.FLOAT
+    explicit = out.with_name("explicit.onnx")
+    options = ("--dtype", "fp16", "--policy", "inference", "--keep-io-types")
+    amp.run("convert", *options, model, "-o", explicit).expect_success()
+    assert explicit.read_bytes() == out.read_bytes()
+
+
+@pytest.mark.parametrize("style", ["--dtype=bf16", "--dtype bf16"])
+def test_bf16(amp: Tool, model: Path, out: Path, style: str) -> None:
+    amp.run("convert", model, *style.split(), "-o", out).expect_success()
+    assert checker_problem(out) is None
+    assert node_types(out)["first"] == TensorProto.BFLOAT16
+
+
+def test_none_changes_nothing(amp: Tool, model: Path, out: Path) -> None:
+    amp.run("convert", "--dtype", "none", model, "-o", out).expect_success()
+    assert not differences(onnx.load(model), onnx.load(out))
+
+
+@pytest.mark.parametrize("preset", ["torch", "inference"])
+def test_presets(amp: Tool, model: Path, out: Path, preset: str) -> None:
+    amp.run("convert", "--policy", preset, model, "-o", out).expect_success()
+    types = node_types(out)
+    assert types["first"] == TensorProto.FLOAT16
+    assert types["soft"] == TensorProto.FLOAT
+
+
+def test_interface_is_kept_unless_told_otherwise(amp: Tool, model: Path, out: Path) -> None:
+    amp.run("convert", model, "-o", out).expect_success()
+    before, after = onnx.load(model).graph, onnx.load(out).graph
+    assert list(before.input) == list(after.input)
+    assert list(before.output) == list(after.output)
+
+
+def test_no_keep_io_types(amp: Tool, model: Path, out: Path) -> None:
+    amp.run("convert", "--no-keep-io-types", model, "-o", out).expect_success()
+    assert checker_problem(out) is None
+    graph = onnx.load(out).graph
+    found = {
+        value.name: value.type.tensor_type.elem_type for value in (*graph.input, *graph.output)
+    }
+    assert found == {
+        "x": TensorProto.FLOAT16,
+        "k": TensorProto.INT64,
+        "y": TensorProto.FLOAT16,
+        "j": TensorProto.INT64,
+    }
+    assert graph.input[0].type.tensor_type.shape.dim[0].dim_param == "N"
+
+
+# ---- what stays
+
+
+def test_keep_op(amp: Tool, model: Path, out: Path) -> None:
+    amp.run("convert", "--keep-op", "MatMul", model, "-o", out).expect_success()
+    assert not {TensorProto.FLOAT16, TensorProto.BFLOAT16} & set(types_of(out).values())
+
+
+def test_keep_op_with_domain(amp: Tool, model: Path, out: Path) -> None:
+    amp.run("convert", "--keep-op", "ai.onnx:MatMul", model, "-o", out).expect_success()
+    assert TensorProto.FLOAT16 not in types_of(out).values()
+
+
+@pytest.mark.parametrize(
+    ("expressions", "low"),
+    [
+        (["first"], {"second"}),
+        (["fir.*"], {"second"}),
+        (["irs"], {"first", "second"}),  # the whole name must match
+        (["first", "second"], set()),
+        (["first|second"], set()),
+        ([".*"], set()),
+    ],
+)
+def test_keep_node(
+    amp: Tool, model: Path, out: Path, expressions: list[str], low: set[str]
+) -> None:
+    options = [word for text in expressions for word in ("--keep-node", text)]
+    amp.run("convert", *options, model, "-o", out).expect_success()
+    assert checker_problem(out) is None
+    types = node_types(out)
+    assert {name for name in ("first", "second") if types[name] == TensorProto.FLOAT16} == low
+
+
+def test_a_weight_is_stored_in_both_formats_only_if_both_are_read(
+    amp: Tool, model: Path, out: Path
+) -> None:
+    amp.run("convert", model, "-o", out).expect_success()
+    stored = [tensor.data_type for tensor in onnx.load(out).graph.initializer]
+    assert stored == [TensorProto.FLOAT16]
+    amp.run("convert", "--keep-node", "first", model, "-o", out).expect_success()
+    stored = sorted(tensor.data_type for tensor in onnx.load(out).graph.initializer)
+    assert stored == [TensorProto.FLOAT, TensorProto.FLOAT16]
+
+
+# ---- what it says
+
+
+def test_summary(amp: Tool, model: Path, out: Path) -> None:
+    result = amp.run("convert", model, "-o", out).expect_success()
+    text = result.stdout.decode() + result.stderr
+    for word in ("lowered", "kept", "cast", "B"):
+        assert word in text
+    assert re.search(r"\d+(\.\d+)? ?m?s\b", text), f"no time in: {text}"
+
+
+def test_quiet(amp: Tool, model: Path, out: Path) -> None:
+    result = amp.run("convert", "--quiet", model, "-o", out).expect_success()
+    assert (result.stdout, result.stderr) == (b"", "")
+
+
+def test_json(amp: Tool, model: Path, out: Path) -> None:
+    summary = amp.convert(model, out, "--keep-node", "second")
+    assert summary.lowered == 1
+    assert summary.casts == sum(node.op_type == "Cast" for node in onnx.load(out).graph.node)
+    reasons = {record["node"]: record for record in summary.kept}
+    assert reasons["second"]["operator"] == "MatMul"
+    assert "keep" in reasons["second"]["reason"]
+    assert reasons["soft"]["reason"]
+    record = summary.record
+    assert record["bytes"] == {"before": model.stat().st_size, "after": out.stat().st_size}
+    assert record["seconds"] > 0
+    assert record["dtype"] == "fp16"
+    assert record["policy"] == "inference"
+
+
+def test_json_goes_to_stderr_beside_a_model_on_stdout(amp: Tool, model: Path) -> None:
+    result = amp.run("convert", "--json", model, "-o", "-").expect_success()
+    assert onnx.ModelProto.FromString(result.stdout).graph.node
+    assert json.loads(result.stderr)["nodes"]["lowered"] == 2
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["convert", "--help"], ["inspect", "--help"]])
+def test_help(amp: Tool, arguments: list[str]) -> None:
+    result = amp.run(*arguments).expect_success()
+    text = result.stdout.decode()
+    words = ["convert", "inspect"] if arguments == ["--help"] else []
+    if arguments[0] == "convert":
+        words = [
+            *("--dtype", "--policy", "--keep-io-types", "--keep-op", "--keep-node", "--quiet"),
+            *("--json", "--external-data", "--durable", "fp16", "bf16", "inference"),
+        ]
+    for word in words:
+        assert word in text
+
+
+def test_no_control_characters_without_a_terminal(amp: Tool, model: Path, out: Path) -> None:
+    result = amp.run("convert", model, "-o", out).expect_success()
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", result.stderr)
+
+
+# ---- where it writes
+
+
+def test_standard_input_and_output(amp: Tool, model: Path, out: Path) -> None:
+    amp.run("convert", model, "-o", out).expect_success()
+    expected = out.read_bytes()
+    given = model.read_bytes()
+    assert amp.run("convert", "-", "-o", "-", stdin=given).expect_success().stdout == expected
+    assert amp.run("convert", model, "-o", "-").expect_success().stdout == expected
+    out.unlink()
+    amp.run("convert", "-", "-o", out, stdin=given).expect_success()
+    assert out.read_bytes() == expected
+
+
+def test_onto_itself(amp: Tool, model: Path, out: Path) -> None:
+    amp.run("convert", model, "-o", out).expect_success()
+    amp.run("convert", model, "-o", model).expect_success()
+    assert model.read_bytes() == out.read_bytes()
+
+
+def test_durable_writes_the_same(amp: Tool, model: Path, out: Path) -> None:
+    amp.run("convert", model, "-o", out).expect_success()
+    durable = out.with_name("durable.onnx")
+    amp.run("convert", "--durable", model, "-o", durable).expect_success()
+    assert durable.read_bytes() == out.read_bytes()
+    assert sorted(path.name for path in out.parent.iterdir()) == ["durable.onnx", "out.onnx"]
+
+
+def test_relative_paths(amp: Tool, model: Path, out: Path) -> None:
+    amp.run("convert", model, "-o", out).expect_success()
+    amp.run("convert", "model.onnx", "-o", "relative.onnx", cwd=model.parent).expect_success()
+    assert (model.parent / "relative.onnx").read_bytes() == out.read_bytes()
+
+
+def test_an_old_output_is_replaced(amp: Tool, model: Path, out: Path) -> None:
+    out.write_bytes(b"old" * 100_000)
+    amp.run("convert", model, "-o", out).expect_success()
+    assert checker_problem(out) is None
+    assert [path.name for path in out.parent.iterdir()] == ["out.onnx"]
+
+
+def test_again_and_again(amp: Tool, model: Path, out: Path) -> None:
+    amp.run("convert", model, "-o", out).expect_success()
+    again = out.with_name("again.onnx")
+    for source in (model, out):
+        amp.run("convert", source, "-o", again).expect_success()
+        assert again.read_bytes() == out.read_bytes()
+
+
+def test_onnx_text(amp: Tool, out: Path, tmp_path: Path) -> None:
+    """ONNX text is a second input form."""
+    text = tmp_path / "model.onnxtxt"
+    text.write_text(MODEL)
+    amp.run("convert", "--dtype", "none", text, "-o", out).expect_success()
+    assert [node.op_type for node in onnx.load(out).graph.node] == [
+        *("MatMul", "MatMul", "Softmax", "Identity")
+    ]

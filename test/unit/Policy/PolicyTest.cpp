@@ -1,0 +1,302 @@
+//===- PolicyTest.cpp - what policies decide ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "PolicyTesting.h"
+
+#include "gtest/gtest.h"
+
+using namespace amp;
+using llvm::StringRef;
+
+namespace {
+
+TEST(PolicyTest, CategoriesByOperatorDomainAndVersion) {
+  Policy policy = parsed("categories:\n"
+                         "  allow: [MatMul, 'com.example:Fused']\n"
+                         "  deny: [Celu@1-27]\n"
+                         "  follow: [Celu@28+]\n"
+                         "  promote: [Add@7, Mul@13+]\n"
+                         "  clear: [Mul@1-12]\n");
+  EXPECT_EQ(category(policy, "MatMul"), Category::Allow);
+  EXPECT_EQ(category(policy, "com.example:Fused"), Category::Allow);
+  EXPECT_EQ(category(policy, "Fused"), Category::Keep);
+  EXPECT_EQ(category(policy, "com.example:MatMul"), Category::Keep);
+  EXPECT_EQ(category(policy, "Celu", 12), Category::Deny);
+  EXPECT_EQ(category(policy, "Celu", 27), Category::Deny);
+  EXPECT_EQ(category(policy, "Celu", 28), Category::Follow);
+  EXPECT_EQ(category(policy, "Add", 7), Category::Promote);
+  EXPECT_EQ(category(policy, "Add", 8), Category::Keep);
+  EXPECT_EQ(category(policy, "Mul", 12), Category::Clear);
+  EXPECT_EQ(category(policy, "Mul", 13), Category::Promote);
+  // Both spellings of the default domain are one.
+  OperationDescription op;
+  op.domain = "ai.onnx";
+  op.name = "MatMul";
+  EXPECT_EQ(policy.decide(op).category, Category::Allow);
+}
+
+TEST(PolicyTest, TheLastMatchingStatementHolds) {
+  Policy policy = parsed("rules:\n"
+                         "  - operators: MatMul\n"
+                         "    category: deny\n"
+                         "  - operators: MatMul\n"
+                         "    nodes: encoder/.*\n"
+                         "    category: keep\n"
+                         "  - nodes: [.*/out, .*/last]\n"
+                         "    category: follow\n"
+                         "categories:\n"
+                         "  allow: [MatMul]\n");
+  EXPECT_EQ(category(policy, "MatMul"), Category::Deny);
+  EXPECT_EQ(category(policy, "MatMul", 17, "encoder/1"), Category::Keep);
+  EXPECT_EQ(category(policy, "MatMul", 17, "encoder/out"), Category::Follow);
+  EXPECT_EQ(category(policy, "Conv", 17, "decoder/last"), Category::Follow);
+  EXPECT_EQ(category(policy, "Conv", 17, "encoder/1"), Category::Keep);
+}
+
+TEST(PolicyTest, ADerivedFileOverridesRulesOfItsBase) {
+  Policy policy = parsed("extends: inference\n"
+                         "categories:\n"
+                         "  deny: [Gather]\n");
+  EXPECT_EQ(category(policy, "Gather", 17, "", /*elements=*/100000),
+            Category::Deny);
+  EXPECT_EQ(category(policy, "MatMul"), Category::Allow);
+}
+
+TEST(PolicyTest, NodeExpressionsMatchTheWholeName) {
+  Policy policy = parsed("rules:\n"
+                         "  - nodes: layer.1|a{2}(b|bc)\n"
+                         "    category: keep\n"
+                         "categories: {allow: [MatMul]}\n");
+  EXPECT_EQ(category(policy, "MatMul", 17, "layer.1"), Category::Keep);
+  EXPECT_EQ(category(policy, "MatMul", 17, "layer.10"), Category::Allow);
+  EXPECT_EQ(category(policy, "MatMul", 17, "my/layer.1"), Category::Allow);
+  EXPECT_EQ(category(policy, "MatMul", 17, "aabc"), Category::Keep);
+  EXPECT_EQ(category(policy, "MatMul", 17, "aab"), Category::Keep);
+  EXPECT_EQ(category(policy, "MatMul", 17, ""), Category::Allow);
+}
+
+TEST(PolicyTest, AnUnnamedNodeHasTheNameOfItsFirstOutput) {
+  Policy policy = parsed("categories: {allow: [Split]}\n");
+  ASSERT_FALSE(bool(policy.keepNode("first")));
+  StringRef outputs[] = {"first", "second"};
+  OperationDescription op;
+  op.name = "Split";
+  op.outputNames = outputs;
+  EXPECT_EQ(policy.decide(op).category, Category::Keep);
+  op.nodeName = "split";
+  EXPECT_EQ(policy.decide(op).category, Category::Allow);
+}
+
+TEST(PolicyTest, Conditions) {
+  Policy policy = parsed("rules:\n"
+                         "  - operators: Gather\n"
+                         "    when: {constant: [0, 1]}\n"
+                         "    category: allow\n"
+                         "  - operators: Add\n"
+                         "    when: {elements: {1: 16-32}}\n"
+                         "    category: deny\n"
+                         "  - operators: Mul\n"
+                         "    when:\n"
+                         "      constant: 1\n"
+                         "      elements: {1: 1}\n"
+                         "    category: deny\n");
+  OperationDescription op;
+  op.name = "Gather";
+  EXPECT_EQ(policy.decide(op).category, Category::Keep);
+  auto onlyFirst = [](unsigned position) { return position == 0; };
+  op.isConstantOperand = onlyFirst;
+  EXPECT_EQ(policy.decide(op).category, Category::Keep);
+  auto all = [](unsigned) { return true; };
+  op.isConstantOperand = all;
+  EXPECT_EQ(policy.decide(op).category, Category::Allow);
+
+  op.name = "Add";
+  EXPECT_EQ(policy.decide(op).category, Category::Keep);
+  std::optional<uint64_t> elements;
+  auto second = [&](unsigned position) {
+    return position == 1 ? elements : std::nullopt;
+  };
+  op.operandElements = second;
+  for (auto [count, expected] :
+       {std::pair(15, Category::Keep), std::pair(16, Category::Deny),
+        std::pair(32, Category::Deny), std::pair(33, Category::Keep)}) {
+    elements = count;
+    EXPECT_EQ(policy.decide(op).category, expected) << count;
+  }
+  elements = std::nullopt;
+  EXPECT_EQ(policy.decide(op).category, Category::Keep);
+
+  op.name = "Mul";
+  elements = 1;
+  EXPECT_EQ(policy.decide(op).category, Category::Deny);
+  op.isConstantOperand = onlyFirst;
+  EXPECT_EQ(policy.decide(op).category, Category::Keep);
+}
+
+TEST(PolicyTest, PinsNoPullAndConstants) {
+  Policy policy = parsed("out_of_range: saturate\n"
+                         "underflow: flush\n"
+                         "categories:\n"
+                         "  follow: [BatchNormalization, Resize]\n"
+                         "  promote: [Less, Add, Mul]\n"
+                         "no_pull: [Less]\n"
+                         "pin:\n"
+                         "  BatchNormalization@14: [4, 3]\n"
+                         "  BatchNormalization@15+: [1, 2, 3, 4]\n"
+                         "  Resize: 2\n"
+                         "rules:\n"
+                         "  - operators: Add\n"
+                         "    out_of_range: convert\n"
+                         "    underflow: keep\n"
+                         "  - operators: Resize\n"
+                         "    nodes: bare\n"
+                         "    pin: []\n"
+                         "  - operators: [Less, Mul]\n"
+                         "    nodes: pulled\n"
+                         "    no_pull: false\n");
+  auto pins = [&](StringRef name, int64_t version, StringRef node = "") {
+    Decision decision = policy.decide(operation(name, version, node));
+    return std::vector<unsigned>(decision.pinnedOperands.begin(),
+                                 decision.pinnedOperands.end());
+  };
+  using Positions = std::vector<unsigned>;
+  EXPECT_EQ(pins("BatchNormalization", 9), Positions());
+  EXPECT_EQ(pins("BatchNormalization", 14), (Positions{3, 4}));
+  EXPECT_EQ(pins("BatchNormalization", 17), (Positions{1, 2, 3, 4}));
+  EXPECT_EQ(pins("Resize", 17), Positions{2});
+  EXPECT_EQ(pins("Resize", 17, "bare"), Positions());
+  EXPECT_TRUE(policy.decide(operation("Less")).noPull);
+  EXPECT_FALSE(policy.decide(operation("Less", 17, "pulled")).noPull);
+  EXPECT_FALSE(policy.decide(operation("Add")).noPull);
+  EXPECT_EQ(policy.outOfRange(), OutOfRange::Saturate);
+  EXPECT_EQ(policy.underflow(), Underflow::Flush);
+  EXPECT_EQ(policy.decide(operation("Mul")).outOfRange, OutOfRange::Saturate);
+  EXPECT_EQ(policy.decide(operation("Mul")).underflow, Underflow::Flush);
+  EXPECT_EQ(policy.decide(operation("Add")).outOfRange, OutOfRange::Convert);
+  EXPECT_EQ(policy.decide(operation("Add")).underflow, Underflow::KeepFloat32);
+  // A rule that says nothing of the category leaves it.
+  EXPECT_EQ(category(policy, "Add"), Category::Promote);
+}
+
+TEST(PolicyTest, AFilesDefaultsOverrideRulesOfItsBase) {
+  Policy policy = parsed("extends: inference\nout_of_range: convert\n");
+  EXPECT_EQ(policy.decide(operation("Where")).outOfRange, OutOfRange::Convert);
+  EXPECT_EQ(policy.decide(operation("Where")).underflow,
+            Underflow::KeepFloat32);
+}
+
+TEST(PolicyTest, KeptNodesAndOperatorsComeLast) {
+  Policy policy = parsed("extends: inference\n"
+                         "rules:\n"
+                         "  - nodes: .*\n"
+                         "    category: allow\n");
+  EXPECT_EQ(category(policy, "MatMul", 17, "a"), Category::Allow);
+  ASSERT_FALSE(bool(policy.keepNode("^a$")));
+  ASSERT_FALSE(bool(policy.keepOperator("Conv")));
+  ASSERT_FALSE(bool(policy.keepOperator("com.example:Any")));
+  EXPECT_EQ(category(policy, "MatMul", 17, "a"), Category::Keep);
+  EXPECT_EQ(category(policy, "MatMul", 17, "ab"), Category::Allow);
+  EXPECT_EQ(category(policy, "Conv", 17, "ab"), Category::Keep);
+  EXPECT_EQ(category(policy, "com.example:Any", 1, "x"), Category::Keep);
+  EXPECT_EQ(policy.decide(operation("MatMul", 17, "a")).rule,
+            "asked to keep nodes whose name matches '^a$'");
+  EXPECT_EQ(policy.decide(operation("Conv")).rule,
+            "asked to keep operator 'Conv'");
+}
+
+TEST(PolicyTest, KeptNamesAreChecked) {
+  Policy policy = parsed("extends: torch\n");
+  EXPECT_EQ(llvm::toString(policy.keepOperator("Softmaxx")),
+            "unknown operator 'Softmaxx', did you mean 'Softmax'?");
+  EXPECT_EQ(llvm::toString(policy.keepOperator("matmul")),
+            "unknown operator 'matmul', did you mean 'MatMul'?");
+  EXPECT_EQ(llvm::toString(policy.keepOperator("FusedMatMul")),
+            "unknown operator 'FusedMatMul', did you mean "
+            "'com.microsoft:FusedMatMul'?");
+  EXPECT_EQ(llvm::toString(policy.keepOperator("Blabberblubb")),
+            "unknown operator 'Blabberblubb'");
+  EXPECT_EQ(llvm::toString(policy.keepOperator("ai.onnx.ml:Scale")),
+            "unknown operator 'ai.onnx.ml:Scale', did you mean "
+            "'ai.onnx.ml:Scaler'?");
+  EXPECT_EQ(llvm::toString(policy.keepOperator("")),
+            "expected an operator as 'Op' or 'domain:Op', got ''");
+  EXPECT_EQ(llvm::toString(policy.keepOperator(":Add")),
+            "expected an operator as 'Op' or 'domain:Op', got ':Add'");
+  EXPECT_EQ(llvm::toString(policy.keepOperator("Add Mul")),
+            "expected an operator as 'Op' or 'domain:Op', got 'Add Mul'");
+  EXPECT_EQ(llvm::toString(policy.keepOperator("Add@3-2")),
+            "expected versions as 'Op@N', 'Op@N+' or 'Op@N-M', got 'Add@3-2'");
+  EXPECT_EQ(llvm::toString(policy.keepNode("a(b")),
+            "malformed regular expression 'a(b': parentheses not balanced");
+  // None of these changed anything.
+  EXPECT_EQ(category(policy, "Softmax"), Category::Deny);
+  EXPECT_EQ(category(policy, "MatMul", 17, "a(b"), Category::Allow);
+}
+
+TEST(PolicyTest, ExpressionsThatCostTooMuchAreRefused) {
+  Policy policy = parsed("{}\n");
+  EXPECT_EQ(llvm::toString(policy.keepNode("((((a{255}){255}){255}){255})")),
+            "regular expression '((((a{255}){255}){255}){255})' repeats too "
+            "much, expected bounds whose product is at most 10000");
+  EXPECT_EQ(llvm::toString(policy.keepNode(R"((a*)*\1)")),
+            R"(back references are not supported in regular expression )"
+            R"('(a*)*\\1')");
+  EXPECT_EQ(llvm::toString(policy.keepNode(std::string(5000, 'a'))),
+            "regular expression has 5000 characters, expected at most 4096");
+  // What Python's re.escape makes of a name.
+  ASSERT_FALSE(bool(policy.keepNode(R"(^/layer\.1/Mat\-Mul\ \{x\}$)")));
+  EXPECT_EQ(
+      policy.decide(operation("MatMul", 17, "/layer.1/Mat-Mul {x}")).category,
+      Category::Keep);
+}
+
+TEST(PolicyTest, EveryDecisionHasAReason) {
+  Policy policy = parsed("categories:\n"
+                         "  deny:\n"
+                         "    - Exp\n"
+                         "    - reason: >\n"
+                         "        sums grow\n"
+                         "        with their length\n"
+                         "      operators: [ReduceSum, CumSum]\n"
+                         "rules:\n"
+                         "  - operators: MatMul\n"
+                         "    category: allow\n"
+                         "    reason: tensor cores\n"
+                         "  - operators: Conv\n"
+                         "    category: allow\n");
+  auto rule = [&](StringRef name) {
+    return policy.decide(operation(name)).rule;
+  };
+  EXPECT_EQ(rule("Exp"), "policy 'test' line 3: Exp is deny");
+  EXPECT_EQ(rule("CumSum"), "policy 'test' line 7: CumSum is deny: sums grow "
+                            "with their length");
+  EXPECT_EQ(rule("MatMul"), "policy 'test' line 9: allow: tensor cores");
+  EXPECT_EQ(rule("Conv"), "policy 'test' line 12: allow");
+  EXPECT_EQ(rule("Tanh"), "policy 'test' does not list the operator: keep");
+}
+
+TEST(PolicyTest, CopiesAreIndependent) {
+  Policy policy = parsed("low: bf16\ncategories: {allow: [MatMul]}\n");
+  Policy copy = policy;
+  ASSERT_FALSE(bool(copy.keepOperator("MatMul")));
+  EXPECT_EQ(category(policy, "MatMul"), Category::Allow);
+  EXPECT_EQ(category(copy, "MatMul"), Category::Keep);
+  copy = policy;
+  EXPECT_EQ(category(copy, "MatMul"), Category::Allow);
+  Policy moved = std::move(copy);
+  EXPECT_EQ(category(moved, "MatMul"), Category::Allow);
+  EXPECT_EQ(moved.low(), FloatFormat::bf16());
+  EXPECT_EQ(moved.name(), "test");
+  EXPECT_EQ(moved.operators(), std::vector<std::string>{"MatMul"});
+}
+
+TEST(PolicyTest, CategoryNames) {
+  for (Category category :
+       {Category::Allow, Category::Deny, Category::Promote, Category::Follow,
+        Category::Clear, Category::Keep, Category::Ban})
+    EXPECT_EQ(parseCategory(stringifyCategory(category)), category);
+  EXPECT_FALSE(parseCategory("ALLOW"));
+}
+
+} // namespace

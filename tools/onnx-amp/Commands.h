@@ -1,0 +1,35 @@
+//===- Commands.h - the subcommands of onnx-amp -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_TOOLS_ONNX_AMP_COMMANDS_H
+#define AMP_TOOLS_ONNX_AMP_COMMANDS_H
+
+#include "CommandLine.h"
+
+namespace amp {
+
+/// Each in the file of its name. They return an exit code.
+int runConvert(const llvm::opt::InputArgList &arguments);
+int runInspect(const llvm::opt::InputArgList &arguments);
+int runPolicy(const llvm::opt::InputArgList &arguments);
+
+/// In the order of the help text.
+inline llvm::ArrayRef<Command> getCommands() {
+  static constexpr Command commands[] = {
+      {"convert", "IN -o OUT", "convert an ONNX model to mixed precision",
+       ConvertOption, runConvert},
+      {"inspect", "MODEL", "say what is in a model: types, operators, weights",
+       InspectOption, runInspect},
+      {"policy", "list | show NAME|FILE",
+       "list the policies, or show one's operators by category", PolicyOption,
+       runPolicy},
+  };
+  return commands;
+}
+
+} // namespace amp
+
+#endif // AMP_TOOLS_ONNX_AMP_COMMANDS_H

@@ -1,0 +1,84 @@
+//===- ConversionReport.h - what a conversion did ---------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   ConversionReport report;
+//   report.collectBefore(module);   // as it was read
+//   ... passes, which leave their reasons on the operations ...
+//   report.collectAfter(module);
+//   ... export ...
+//   printOutput(report.toText());
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_TOOLS_ONNX_AMP_CONVERSIONREPORT_H
+#define AMP_TOOLS_ONNX_AMP_CONVERSIONREPORT_H
+
+#include "ModelStatistics.h"
+#include "RoundingReport.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace amp {
+
+class ConversionReport {
+public:
+  std::string input, output;
+  /// "fp16", "bf16" or "none".
+  std::string dtype;
+  std::string policy;
+  uint64_t inputBytes = 0, outputBytes = 0;
+  /// Of a data file that was written.
+  uint64_t outputDataBytes = 0;
+  /// All data of the output is in these.
+  bool isInline = false;
+  double startSeconds = 0, importSeconds = 0, passSeconds = 0,
+         exportSeconds = 0;
+
+  /// Before the passes.
+  void collectBefore(mlir::ModuleOp module);
+  /// After them, while amp.category and amp.reason are there and amp.cast is
+  /// not yet lowered. The module must stay until the report is printed.
+  void collectAfter(mlir::ModuleOp module);
+
+  /// The summary: a few lines.
+  std::string toText() const;
+  /// A line for every node with floats.
+  std::string toExplanation() const;
+  /// One object. The nodes that were lowered are listed only if asked for.
+  std::string toJSON(bool withExplanation) const;
+
+private:
+  enum class Fate {
+    Lowered,
+    AlreadyLow, ///< was in the low format before
+    Kept,
+  };
+  /// A node with floats.
+  struct Node {
+    llvm::StringRef name; // not escaped
+    std::string op;
+    llvm::StringRef category, reason;
+    /// Its float types: "float16, float32".
+    std::string formats;
+    Fate fate;
+  };
+
+  uint64_t count(Fate fate) const;
+  uint64_t externalAfter() const;
+  double seconds() const {
+    return startSeconds + importSeconds + passSeconds + exportSeconds;
+  }
+
+  ModelStatistics before, after;
+  llvm::DenseSet<mlir::Operation *> lowBefore;
+  std::vector<Node> nodes;
+  uint64_t insertedCasts = 0;
+  std::vector<RoundedConstant> constants;
+};
+
+} // namespace amp
+
+#endif // AMP_TOOLS_ONNX_AMP_CONVERSIONREPORT_H

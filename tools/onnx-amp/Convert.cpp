@@ -1,0 +1,279 @@
+//===- Convert.cpp - onnx-amp convert -------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "ConversionReport.h"
+#include "FatalErrors.h"
+#include "Messages.h"
+#include "ModelFile.h"
+#include "ProgressLine.h"
+#include "Threads.h"
+
+#include "amp/Dialect/AMP/Annotations.h"
+#include "amp/Dialect/ONNX/Schema.h"
+#include "amp/Passes/Lowering.h"
+#include "amp/Passes/Pipelines.h"
+#include "amp/Policy/Policy.h"
+#include "amp/Support/Quoted.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <chrono>
+#include <cstring>
+#include <sys/resource.h>
+#include <unistd.h>
+
+using namespace amp;
+using namespace mlir;
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ConvertOptions {
+  std::string input, output;
+  /// "fp16", "bf16" or "none".
+  std::string dtype;
+  std::string policy;
+  bool keepIOTypes = true;
+  std::vector<std::string> keepOps, keepNodes;
+  ExternalData externalData = ExternalData::Auto;
+  bool allowLinks = false, durable = false;
+  bool quiet = false, json = false, explain = false;
+
+  bool needsReport() const { return !quiet || json || explain; }
+};
+} // namespace
+
+/// Reads the policy, to fail before any work is done; returns the exit code.
+static int checkPolicy(ConvertOptions &options, bool hasDtype) {
+  llvm::Expected<Policy> policy = Policy::load(options.policy);
+  if (!policy) {
+    // A name that is none is wrong usage, a file may be at fault itself.
+    StringRef name = options.policy;
+    bool isFile =
+        name.contains('/') || name.ends_with(".yaml") || name.ends_with(".yml");
+    printError(llvm::toString(policy.takeError()));
+    return isFile ? ExitFailure : ExitUsage;
+  }
+  for (const std::string &op : options.keepOps)
+    if (llvm::Error error = policy->keepOperator(op))
+      return wrongUsage("--keep-op: " + llvm::toString(std::move(error)));
+  for (const std::string &regex : options.keepNodes)
+    if (llvm::Error error = policy->keepNode(regex))
+      return wrongUsage("--keep-node: " + llvm::toString(std::move(error)));
+  if (!hasDtype)
+    options.dtype = policy->low().value_or(FloatFormat::fp16()).name();
+  return ExitSuccess;
+}
+
+/// Fills `options`; returns the exit code, after an error if it is not 0.
+static int readOptions(const llvm::opt::InputArgList &arguments,
+                       ConvertOptions &options) {
+  static constexpr StringRef dtypes[] = {"fp16", "bf16", "none"};
+  static constexpr StringRef places[] = {"auto", "keep", "inline", "file"};
+
+  std::vector<std::string> inputs = arguments.getAllArgValues(OPT_INPUT);
+  if (inputs.empty())
+    return wrongUsage("expected an input, the model to convert");
+  if (inputs.size() > 1)
+    return wrongUsage("expected one input, but got " + quoted(inputs[0]) +
+                      " and " + quoted(inputs[1]));
+  options.input = inputs[0];
+  if (!arguments.hasArg(OPT_output))
+    return wrongUsage("expected '-o OUT', where the converted model goes");
+  options.output = arguments.getLastArgValue(OPT_output);
+
+  std::optional<unsigned> dtype = chooseValue(arguments, OPT_dtype, dtypes, 0);
+  if (!dtype)
+    return ExitUsage;
+  options.dtype = dtypes[*dtype];
+  std::optional<unsigned> place =
+      chooseValue(arguments, OPT_external_data, places, 0);
+  if (!place)
+    return ExitUsage;
+  static constexpr ExternalData placeValues[] = {
+      ExternalData::Auto, ExternalData::Keep, ExternalData::Inline,
+      ExternalData::File};
+  options.externalData = placeValues[*place];
+
+  options.policy = arguments.getLastArgValue(OPT_policy, "inference");
+  options.keepIOTypes =
+      arguments.hasFlag(OPT_keep_io_types, OPT_no_keep_io_types, true);
+  options.keepOps = arguments.getAllArgValues(OPT_keep_op);
+  options.keepNodes = arguments.getAllArgValues(OPT_keep_node);
+  options.allowLinks = arguments.hasArg(OPT_allow_links);
+  options.durable = arguments.hasArg(OPT_durable);
+  options.quiet = arguments.hasArg(OPT_quiet);
+  options.json = arguments.hasArg(OPT_json);
+  options.explain = arguments.hasArg(OPT_explain);
+  return checkPolicy(options, arguments.hasArg(OPT_dtype));
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Seconds since it was asked last.
+class Stopwatch {
+public:
+  double lap() {
+    auto now = std::chrono::steady_clock::now();
+    std::chrono::duration<double> elapsed = now - last;
+    last = now;
+    return elapsed.count();
+  }
+
+private:
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+} // namespace
+
+/// Processor time that the process has used: before main() does anything it is
+/// what loading took.
+static double getProcessorSeconds() {
+  rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  auto seconds = [](timeval time) { return time.tv_sec + time.tv_usec * 1e-6; };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
+                               ConversionReport &report) {
+  AutocastPipelineOptions autocast;
+  autocast.low = options.dtype;
+  autocast.policy = options.policy;
+  autocast.keepIOTypes = options.keepIOTypes;
+  autocast.keepOps = llvm::ArrayRef(options.keepOps);
+  autocast.keepNodes = llvm::ArrayRef(options.keepNodes);
+  autocast.keepReasons = options.needsReport();
+
+  // The result is verified once, in the end.
+  PassManager decide(module.getContext());
+  decide.enableVerifier(false);
+  buildAutocastPipeline(decide, autocast);
+  if (failed(decide.run(module)))
+    return failure();
+  if (options.needsReport()) {
+    report.collectAfter(module);
+    removeAnnotations(module);
+  }
+
+  PassManager lower(module.getContext());
+  lower.enableVerifier(false);
+  lower.addPass(createConvertAMPToONNX());
+  if (failed(lower.run(module)))
+    return failure();
+  return verify(module);
+}
+
+/// Bytes of tensors, which is nearly all that is written.
+static uint64_t estimateOutput(ModuleOp module) {
+  uint64_t bytes = 0;
+  module.walk([&](Operation *op) {
+    if (onnx::TensorAttr tensor = getStoredTensor(op))
+      bytes += getTensorBytes(tensor);
+  });
+  return bytes;
+}
+
+/// Says what was done. The model is written by then: nothing that happens here
+/// makes the conversion a failure.
+static void printReport(const ConversionReport &report,
+                        const ConvertOptions &options) {
+  std::string text;
+  if (options.json) {
+    text = report.toJSON(options.explain);
+  } else {
+    if (options.explain)
+      text += report.toExplanation();
+    if (!options.quiet)
+      text += report.toText();
+  }
+  if (isStandardOutput(options.output)) {
+    (void)writeAll(STDERR_FILENO, text);
+    return;
+  }
+  if (int reason = writeAll(STDOUT_FILENO, text))
+    printWarning(llvm::Twine("cannot write the report to standard output: ") +
+                 std::strerror(reason));
+}
+
+int amp::runConvert(const llvm::opt::InputArgList &arguments) {
+  ConversionReport report;
+  report.startSeconds = getProcessorSeconds();
+  Stopwatch watch;
+  ConvertOptions options;
+  if (int code = readOptions(arguments, options))
+    return code;
+  setFatalErrorSubject(quoted(options.input));
+
+  // Beside the reading of the file. Nobody waits for it at a failure: the
+  // process ends at once.
+  static BackgroundWork schemas([](void *) { onnx::loadSchemas(); }, nullptr);
+
+  // Attributes are made without locks until there is work for several threads.
+  // Neither context nor module is freed: it would take as long as building
+  // them, and the process ends.
+  MLIRContext &context = *new MLIRContext(MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
+  ProgressLine progress(!options.quiet);
+  FirstErrorPrinter errors(&context, [&] { progress.stop(); });
+
+  std::vector<FileIdentity> dataFiles;
+  ImportOptions importOptions;
+  importOptions.allowLinks = options.allowLinks;
+  importOptions.dataFiles = &dataFiles;
+  ModuleOp module =
+      readModel(options.input, &context, importOptions, report.inputBytes)
+          .release();
+  if (!module)
+    return ExitFailure;
+  if (options.needsReport())
+    report.collectBefore(module);
+  report.importSeconds = watch.lap();
+
+  context.enableMultithreading();
+  if (options.dtype != "none") {
+    progress.begin("deciding");
+    errors.setSubject(quoted(options.input));
+    if (failed(runPasses(module, options, report)))
+      return ExitFailure;
+    errors.setSubject("");
+  } else if (options.needsReport()) {
+    report.collectAfter(module);
+  }
+  report.passSeconds = watch.lap();
+
+  if (progress.isActive())
+    progress.begin("writing", estimateOutput(module));
+  ExportOptions exportOptions;
+  exportOptions.externalData = options.externalData;
+  exportOptions.durable = options.durable;
+  exportOptions.inputs = std::move(dataFiles);
+  exportOptions.progress = &progress.written();
+  FailureOr<ExportedSizes> sizes =
+      writeModel(module, options.output, exportOptions);
+  progress.stop();
+  if (failed(sizes))
+    return ExitFailure;
+  report.exportSeconds = watch.lap();
+
+  if (options.needsReport()) {
+    report.input = options.input;
+    report.output = options.output;
+    report.dtype = options.dtype;
+    report.policy = options.policy;
+    report.outputBytes = sizes->model;
+    report.outputDataBytes = sizes->data;
+    report.isInline = options.externalData == ExternalData::Inline;
+    printReport(report, options);
+  }
+  return ExitSuccess;
+}

@@ -1,0 +1,74 @@
+//===- Messages.cpp - what goes to the terminal ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Messages.h"
+
+#include "llvm/ADT/SmallString.h"
+
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+
+using namespace amp;
+
+int amp::writeAll(int descriptor, llvm::StringRef text) {
+  while (!text.empty()) {
+    ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return written < 0 ? errno : EIO;
+    text = text.drop_front(written);
+  }
+  return 0;
+}
+
+static void printLine(llvm::StringRef kind, const llvm::Twine &text) {
+  llvm::SmallString<256> line("onnx-amp: ");
+  line += kind;
+  line += ": ";
+  size_t begin = line.size();
+  text.toVector(line);
+  // Libraries quote what is foreign; this is for what they forget.
+  for (char &c : llvm::make_range(line.begin() + begin, line.end()))
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = ' ';
+  line += '\n';
+  // There is nobody to tell if it fails.
+  (void)writeAll(STDERR_FILENO, line);
+}
+
+void amp::printError(const llvm::Twine &text) { printLine("error", text); }
+
+void amp::printWarning(const llvm::Twine &text) { printLine("warning", text); }
+
+bool amp::printOutput(llvm::StringRef text) {
+  int reason = writeAll(STDOUT_FILENO, text);
+  if (reason)
+    printError(llvm::Twine("cannot write to standard output: ") +
+               std::strerror(reason));
+  return !reason;
+}
+
+FirstErrorPrinter::FirstErrorPrinter(mlir::MLIRContext *context,
+                                     std::function<void()> prepare)
+    : prepare(std::move(prepare)),
+      handler(context, [this](mlir::Diagnostic &diagnostic) {
+        print(diagnostic);
+        return mlir::success();
+      }) {}
+
+void FirstErrorPrinter::print(mlir::Diagnostic &diagnostic) {
+  if (hasPrinted || diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
+    return;
+  hasPrinted = true;
+  std::string text = diagnostic.str();
+  if (!subject.empty() && !llvm::StringRef(text).starts_with(subject))
+    text = subject + ": " + text;
+  if (prepare)
+    prepare();
+  printError(text);
+}

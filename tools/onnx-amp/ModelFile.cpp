@@ -1,0 +1,61 @@
+//===- ModelFile.cpp - models from and to files ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelFile.h"
+
+#include "amp/Target/ONNX/MappedFile.h"
+
+using namespace amp;
+using namespace mlir;
+
+static bool isText(StringRef path) { return path.ends_with(".onnxtxt"); }
+
+bool amp::isStandardOutput(StringRef path) {
+  return path == "-" || path == "/dev/stdout";
+}
+
+static LogicalResult report(MLIRContext *context, llvm::Error error) {
+  if (!error)
+    return success();
+  return emitError(UnknownLoc::get(context))
+         << llvm::toString(std::move(error));
+}
+
+OwningOpRef<ModuleOp> amp::readModel(StringRef path, MLIRContext *context,
+                                     const ImportOptions &options,
+                                     uint64_t &size) {
+  llvm::Expected<std::shared_ptr<MappedFile>> file = MappedFile::open(path);
+  if (!file)
+    return (void)report(context, file.takeError()), nullptr;
+  StringRef bytes = (*file)->bytes();
+  size = bytes.size();
+  if (isText(path))
+    return importONNXText(bytes, path, context, options);
+  return importONNX(bytes, *file, path, context, options);
+}
+
+FailureOr<ExportedSizes> amp::writeModel(ModuleOp module, StringRef path,
+                                         const ExportOptions &options) {
+  if (!isText(path))
+    return exportONNX(module, path, options);
+  OutputOptions outputOptions;
+  outputOptions.durable = options.durable;
+  outputOptions.inputs = options.inputs;
+  llvm::Expected<OutputFile> file = OutputFile::open(path, outputOptions);
+  if (!file)
+    return report(module.getContext(), file.takeError());
+  std::string text;
+  if (failed(exportONNXText(module, text)))
+    return failure();
+  WireWriter writer;
+  writer.rawView(text);
+  if (failed(report(module.getContext(), file->write(writer))) ||
+      failed(report(module.getContext(), OutputFile::commit({&*file}))))
+    return failure();
+  ExportedSizes sizes;
+  sizes.model = text.size();
+  return sizes;
+}

@@ -1,0 +1,33 @@
+//===- ModelFile.h - models from and to files -------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_TOOLS_ONNX_AMP_MODELFILE_H
+#define AMP_TOOLS_ONNX_AMP_MODELFILE_H
+
+#include "amp/Target/ONNX.h"
+
+namespace amp {
+
+/// Reads a model, in ONNX's text form if the name ends in ".onnxtxt"; "-" is
+/// standard input. Null after an error, which the context's handler gets. Sets
+/// `size` to that of the file.
+mlir::OwningOpRef<mlir::ModuleOp> readModel(llvm::StringRef path,
+                                            mlir::MLIRContext *context,
+                                            const ImportOptions &options,
+                                            uint64_t &size);
+
+/// Writes a model, whole or not at all, in ONNX's text form if the name ends in
+/// ".onnxtxt"; "-" is standard output. Fails after an error, as above.
+mlir::FailureOr<ExportedSizes> writeModel(mlir::ModuleOp module,
+                                          llvm::StringRef path,
+                                          const ExportOptions &options);
+
+/// True for the names that mean standard output.
+bool isStandardOutput(llvm::StringRef path);
+
+} // namespace amp
+
+#endif // AMP_TOOLS_ONNX_AMP_MODELFILE_H

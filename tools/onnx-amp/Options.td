@@ -1,0 +1,102 @@
+//===- Options.td - The options of onnx-amp, of every command -*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An option is visible in the commands that it names; the help texts of
+// `onnx-amp COMMAND --help` are here.
+//
+//===----------------------------------------------------------------------===//
+
+include "llvm/Option/OptParser.td"
+
+// Their values are in CommandLine.h.
+def MainOption : OptionVisibility;
+def ConvertOption : OptionVisibility;
+def InspectOption : OptionVisibility;
+def PolicyOption : OptionVisibility;
+
+class Switch<string name, list<OptionVisibility> commands, string help>
+    : Flag<["--"], name>, Visibility<commands>, HelpText<help>;
+
+/// `--name VALUE` and `--name=VALUE`.
+multiclass Setting<string name, string value, list<OptionVisibility> commands,
+                   string help> {
+  def NAME : Separate<["--"], name>, MetaVarName<value>, Visibility<commands>,
+      HelpText<help>;
+  def NAME#_eq : Joined<["--"], name#"=">, Alias<!cast<Separate>(NAME)>,
+      Visibility<commands>;
+}
+
+//===----------------------------------------------------------------------===//
+// All commands
+//===----------------------------------------------------------------------===//
+
+def help : Switch<"help",
+    [MainOption, ConvertOption, InspectOption, PolicyOption],
+    "Print this text">;
+def help_short : Flag<["-"], "h">, Alias<help>,
+    Visibility<[MainOption, ConvertOption, InspectOption, PolicyOption]>;
+
+def version : Switch<"version", [MainOption],
+    "Print the versions of onnx-amp, MLIR and ONNX">;
+
+def json : Switch<"json", [ConvertOption, InspectOption, PolicyOption],
+    "Print one JSON object instead of text">;
+
+//===----------------------------------------------------------------------===//
+// Models in and out
+//===----------------------------------------------------------------------===//
+
+def output : Separate<["-"], "o">, MetaVarName<"OUT">,
+    Visibility<[ConvertOption]>,
+    HelpText<"Where the model goes (required). '-' is standard output;\n"
+             "a name that ends in .onnxtxt gets ONNX's text form">;
+
+defm external_data : Setting<"external-data", "auto|keep|inline|file",
+    [ConvertOption],
+    "Where the bytes of big tensors go (default: auto)\n"
+    "auto:   where they were, or all to OUT.data past 2 GiB\n"
+    "keep:   where they were\n"
+    "inline: into the model\n"
+    "file:   to OUT.data, beside the model">;
+
+def allow_links : Switch<"allow-links", [ConvertOption, InspectOption],
+    "Accept external data behind symbolic and hard links,\n"
+    "as in the caches of model hubs">;
+
+def durable : Switch<"durable", [ConvertOption],
+    "Return only when the output is on the disk">;
+
+//===----------------------------------------------------------------------===//
+// Precision
+//===----------------------------------------------------------------------===//
+
+defm dtype : Setting<"dtype", "fp16|bf16|none", [ConvertOption],
+    "The low format (default: the policy's, else fp16);\n"
+    "none reads, verifies and writes, and changes nothing">;
+
+defm policy : Setting<"policy", "NAME|FILE", [ConvertOption],
+    "Which operations run in the low format: a preset\n"
+    "of 'onnx-amp policy list' or a YAML file\n"
+    "(default: inference)">;
+
+def keep_io_types : Switch<"keep-io-types", [ConvertOption],
+    "Inputs and outputs of the model keep their types\n(the default)">;
+def no_keep_io_types : Switch<"no-keep-io-types", [ConvertOption],
+    "Inputs and outputs in float32 become low as well">;
+
+defm keep_op : Setting<"keep-op", "OP", [ConvertOption],
+    "Leave an operator alone, 'Softmax' or 'domain:Op';\ncan be repeated">;
+defm keep_node : Setting<"keep-node", "REGEX", [ConvertOption],
+    "Leave the nodes alone whose whole name matches;\ncan be repeated">;
+
+//===----------------------------------------------------------------------===//
+// What is said
+//===----------------------------------------------------------------------===//
+
+def explain : Switch<"explain", [ConvertOption],
+    "Print for every node with floats what it runs in,\nand why">;
+
+def quiet : Switch<"quiet", [ConvertOption], "Print no summary">;

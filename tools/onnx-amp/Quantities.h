@@ -1,0 +1,28 @@
+//===- Quantities.h - numbers for people ------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_TOOLS_ONNX_AMP_QUANTITIES_H
+#define AMP_TOOLS_ONNX_AMP_QUANTITIES_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <string>
+
+namespace amp {
+
+/// "64 B", "97.8 MB", with powers of 1000.
+std::string formatBytes(uint64_t bytes);
+/// "64", "25.6 M".
+std::string formatCount(uint64_t count);
+/// "85 ms", "1.24 s".
+std::string formatSeconds(double seconds);
+/// "1 cast", "5 casts".
+std::string formatPlural(uint64_t count, llvm::StringRef noun);
+
+} // namespace amp
+
+#endif // AMP_TOOLS_ONNX_AMP_QUANTITIES_H
