@@ -4,12 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HideForeignOptions.h"
+
 #include "amp/InitAll.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
+  amp::hideForeignOptions();
   mlir::DialectRegistry registry;
   amp::registerAllDialects(registry);
   amp::registerAllPasses();

@@ -4,11 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HideForeignOptions.h"
+
 #include "amp/Target/ONNX.h"
 
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 
 int main(int argc, char **argv) {
+  amp::hideForeignOptions();
   amp::registerONNXTranslations();
   return mlir::failed(
       mlir::mlirTranslateMain(argc, argv, "onnx-amp: ONNX and MLIR"));

@@ -14,256 +14,13 @@
 #include "amp/Analysis/PrecisionAnalysis.h"
 
 #include "ConstantFit.h"
-#include "OperationPlan.h"
+#include "PrecisionFlow.h"
 
-#include "amp/Analysis/FunctionFlow.h"
-#include "amp/Analysis/RegionFlow.h"
 #include "amp/Dialect/AMP/FloatTypes.h"
 #include "amp/Interfaces/ElementTypes.h"
 
-#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
-#include "mlir/Analysis/DataFlow/SparseAnalysis.h"
-
-#include <memory>
-
 using namespace mlir;
 using namespace amp;
-
-//===----------------------------------------------------------------------===//
-// Transfer function
-//===----------------------------------------------------------------------===//
-
-static bool isFloat32(Value value) {
-  FloatType elementType = getFloatElementType(value.getType());
-  return elementType && elementType.isF32();
-}
-
-/// The formats of an operation's type variables that move, from those of its
-/// operands; bottom where nothing is known yet. Monotonic.
-static SmallVector<FloatFormat, 2>
-transfer(const OperationPlan &plan, const OperationPlans &plans,
-         FloatFormat low, llvm::function_ref<FloatFormat(unsigned)> formatOf) {
-  SmallVector<FloatFormat, 2> formats(plan.variables.size());
-  for (auto [i, number] : llvm::enumerate(plan.operandVariables))
-    if (number >= 0 && !plans.isConstant(plan.op->getOperand(i)))
-      formats[number] = FloatFormat::join(formats[number], formatOf(i));
-
-  for (auto [number, variable] : llvm::enumerate(plan.variables)) {
-    FloatFormat &format = formats[number];
-    switch (plan.decision.category) {
-    case Category::Allow:
-      format = low;
-      break;
-    case Category::Promote:
-    case Category::Follow:
-    case Category::Clear:
-      if (variable.hasData)
-        break;
-      // Nothing but constants. Results go with the data; parameters stay.
-      format = variable.hasResults && int(number) != plan.mainVariable &&
-                       plan.mainVariable >= 0
-                   ? formats[plan.mainVariable]
-                   : FloatFormat::fp32();
-      break;
-    case Category::Deny:
-    case Category::Keep:
-    case Category::Ban:
-      format = FloatFormat::fp32();
-      break;
-    }
-    // tf32, where float16 meets bfloat16, is stored as float32.
-    if (!format.isBottom() && (format != low || variable.obstacle))
-      format = FloatFormat::fp32();
-  }
-  return formats;
-}
-
-//===----------------------------------------------------------------------===//
-// PrecisionFlow
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Marks all code as live: what never runs has types, too. It stands where
-/// other analyses load dead code analysis and constant propagation.
-class EverythingIsLive : public DataFlowAnalysis {
-public:
-  using DataFlowAnalysis::DataFlowAnalysis;
-
-  LogicalResult initialize(Operation *top) final {
-    top->walk([&](Operation *op) {
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          markLive(block);
-    });
-    return success();
-  }
-  LogicalResult visit(ProgramPoint *) final { return success(); }
-
-private:
-  void markLive(Block &block) {
-    // Nobody has subscribed yet: there is nobody to tell.
-    (void)getOrCreate<dataflow::Executable>(getProgramPointBefore(&block))
-        ->setToLive();
-    for (Block *successor : block.getSuccessors())
-      (void)getOrCreate<dataflow::Executable>(
-          getLatticeAnchor<dataflow::CFGEdge>(&block, successor))
-          ->setToLive();
-  }
-};
-
-using FormatState = dataflow::Lattice<FloatFormat>;
-
-/// The format of every value that is float32 in the program; the states of
-/// other values say nothing.
-class PrecisionFlow
-    : public dataflow::SparseForwardDataFlowAnalysis<FormatState> {
-public:
-  PrecisionFlow(DataFlowSolver &solver, const OperationPlans &plans,
-                const FunctionFlow &functions, const PrecisionOptions &options)
-      : SparseForwardDataFlowAnalysis(solver), plans(plans),
-        functions(functions), options(options) {}
-
-  LogicalResult visitOperation(Operation *op,
-                               ArrayRef<const FormatState *> operands,
-                               ArrayRef<FormatState *> results) final {
-    const OperationPlan *plan = plans.lookup(op);
-    if (!plan) {
-      setAllToEntryStates(results);
-      return success();
-    }
-    SmallVector<FloatFormat, 2> formats =
-        transfer(*plan, plans, options.low,
-                 [&](unsigned i) { return operands[i]->getValue(); });
-    for (auto [result, number] :
-         llvm::zip_equal(results, plan->resultVariables)) {
-      if (number < 0 || !plan->variables[number].moves)
-        setToEntryState(result);
-      else
-        propagateIfChanged(result, result->join(formats[number]));
-    }
-    return success();
-  }
-
-  void setToEntryState(FormatState *lattice) final {
-    Value value = lattice->getAnchor();
-    if (!isFloat32(value))
-      return;
-    FloatFormat format =
-        isLowArgument(value) ? options.low : FloatFormat::fp32();
-    propagateIfChanged(lattice, lattice->join(format));
-  }
-
-  LogicalResult visitCallOperation(
-      CallOpInterface call, ArrayRef<const dataflow::AbstractSparseLattice *>,
-      ArrayRef<dataflow::AbstractSparseLattice *> results) final {
-    FunctionOpInterface callee = functions.getCallee(call);
-    const FunctionFlow::Function *function = functions.lookup(callee);
-    ProgramPoint *point = getProgramPointAfter(call);
-    for (auto [i, lattice] : llvm::enumerate(results)) {
-      auto *result = static_cast<FormatState *>(lattice);
-      if (!function || function->returns.empty())
-        setToEntryState(result);
-      else if (function->isInterface)
-        joinFormat(result, interfaceFormat());
-      else
-        for (Operation *terminator : function->returns)
-          joinOperand(result, point, terminator, i);
-    }
-    return success();
-  }
-
-  void visitCallableOperation(
-      CallableOpInterface callable,
-      ArrayRef<dataflow::AbstractSparseLattice *> arguments) final {
-    const FunctionFlow::Function *function = functions.lookup(callable);
-    if (!function || function->isInterface || function->calls.empty())
-      return AbstractSparseForwardDataFlowAnalysis::setAllToEntryStates(
-          arguments);
-    ProgramPoint *point =
-        getProgramPointBefore(&callable.getCallableRegion()->front());
-    for (auto [i, lattice] : llvm::enumerate(arguments))
-      for (CallOpInterface call : function->calls)
-        joinOperand(static_cast<FormatState *>(lattice), point, call,
-                    call.getArgOperands().getBeginOperandIndex() + i);
-  }
-
-  void visitRegionSuccessors(
-      ProgramPoint *point, RegionBranchOpInterface branch, RegionSuccessor,
-      ArrayRef<dataflow::AbstractSparseLattice *> lattices) final {
-    const RegionFlow &flow = getRegionFlow(branch);
-    for (dataflow::AbstractSparseLattice *lattice : lattices) {
-      auto *target = static_cast<FormatState *>(lattice);
-      const RegionFlow::Group *group = flow.getGroupOf(target->getAnchor());
-      if (!group || !admitsLow(branch, *group)) {
-        setToEntryState(target);
-        continue;
-      }
-      for (OpOperand *source : group->sources)
-        joinOperand(target, point, source->getOwner(),
-                    source->getOperandNumber());
-    }
-  }
-
-  const RegionFlow &getRegionFlow(RegionBranchOpInterface op) {
-    std::unique_ptr<RegionFlow> &flow = regionFlows[op];
-    if (!flow)
-      flow = std::make_unique<RegionFlow>(op);
-    return *flow;
-  }
-
-private:
-  FloatFormat interfaceFormat() const {
-    return options.keepIOTypes ? FloatFormat::fp32() : options.low;
-  }
-
-  bool isLowArgument(Value value) const {
-    auto argument = dyn_cast<BlockArgument>(value);
-    if (options.keepIOTypes || !argument ||
-        !argument.getOwner()->isEntryBlock())
-      return false;
-    const FunctionFlow::Function *function =
-        functions.lookup(argument.getOwner()->getParentOp());
-    return function && function->isInterface;
-  }
-
-  /// True if the operation's own types may be low for all of a group.
-  bool admitsLow(RegionBranchOpInterface branch,
-                 const RegionFlow::Group &group) const {
-    auto autocast = dyn_cast<AutocastOpInterface>(branch.getOperation());
-    if (!autocast)
-      return true;
-    FloatType lowType = getFloatType(branch->getContext(), options.low);
-    return llvm::all_of(group.targets, [&](Value target) {
-      auto result = dyn_cast<OpResult>(target);
-      return !result ||
-             autocast.supportsElementType(
-                 autocast.getResultTypeVariable(result.getResultNumber()),
-                 lowType);
-    });
-  }
-
-  void joinFormat(FormatState *lattice, FloatFormat format) {
-    if (isFloat32(lattice->getAnchor()))
-      propagateIfChanged(lattice, lattice->join(format));
-  }
-
-  /// What reaches `lattice` at `point` from an operand; what is not float32
-  /// there, or missing, can't be told.
-  void joinOperand(FormatState *lattice, ProgramPoint *point, Operation *op,
-                   unsigned operand) {
-    if (operand >= op->getNumOperands() || !isFloat32(op->getOperand(operand)))
-      return setToEntryState(lattice);
-    joinFormat(
-        lattice,
-        getLatticeElementFor(point, op->getOperand(operand))->getValue());
-  }
-
-  const OperationPlans &plans;
-  const FunctionFlow &functions;
-  const PrecisionOptions &options;
-  DenseMap<Operation *, std::unique_ptr<RegionFlow>> regionFlows;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // PrecisionPlanner
@@ -281,20 +38,17 @@ public:
         lowType(getFloatType(context, options.low)) {}
 
   LogicalResult run() {
-    DataFlowSolver solver;
-    solver.load<EverythingIsLive>();
-    auto *flow = solver.load<PrecisionFlow>(plans, functions, options);
-    if (failed(solver.initializeAndRun(module)))
+    PrecisionFlow flow(module, plans, functions, options);
+    if (failed(flow.solve()))
       return failure();
-    auto formatOf = [&](Value value) {
-      const auto *state = solver.lookupState<FormatState>(value);
-      return state ? state->getValue() : FloatFormat::bottom();
-    };
+    auto formatOf = [&](Value value) { return flow.getFormat(value); };
 
     decideOperations(formatOf);
     adoptFromUsers();
     recordOverflows();
-    retypeRegions(*flow, formatOf);
+    for (Value target : flow.getJoinedValues())
+      if (formatOf(target) == options.low)
+        result.valueTypes[target] = lowType;
     retypeFunctions(formatOf);
     return success();
   }
@@ -311,7 +65,7 @@ private:
   void decideOperations(FormatOf formatOf) {
     for (const OperationPlan &plan : plans.get()) {
       SmallVector<FloatFormat, 2> formats =
-          transfer(plan, plans, options.low, [&](unsigned i) {
+          transferFormats(plan, plans, options.low, [&](unsigned i) {
             return formatOf(plan.op->getOperand(i));
           });
       PrecisionDecision decision;
@@ -377,15 +131,6 @@ private:
           overflow = Overflow::Infinity;
       }
     }
-  }
-
-  void retypeRegions(PrecisionFlow &flow, FormatOf formatOf) {
-    module.walk([&](RegionBranchOpInterface op) {
-      for (const RegionFlow::Group &group : flow.getRegionFlow(op).getGroups())
-        for (Value target : group.targets)
-          if (isFloat32(target) && formatOf(target) == options.low)
-            result.valueTypes[target] = lowType;
-    });
   }
 
   void retypeFunctions(FormatOf formatOf) {

@@ -6,7 +6,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 
@@ -41,7 +40,7 @@ static constexpr struct {
 static bool isFiniteOnly(FloatFormat format) { return format.exponentBits < 5; }
 
 static int bias(FloatFormat format) {
-  return (1 << (format.exponentBits - 1)) - 1;
+  return ((1 << format.exponentBits) >> 1) - 1;
 }
 
 FloatFormat FloatFormat::storageFormat() const {

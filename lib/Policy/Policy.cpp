@@ -243,8 +243,8 @@ Decision Policy::decide(const OperationDescription &op) const {
 
   // From the last setting to the first: each thing is said by the first that
   // says it.
-  bool category = false, noPull = false, pins = false, outOfRange = false,
-       underflow = false;
+  bool category = false, noPull = false, pins = false, flushes = false,
+       outOfRange = false, underflow = false;
   while (!own.empty() || !all.empty()) {
     bool takeOwn = all.empty() || (!own.empty() && own.back() > all.back());
     llvm::ArrayRef<unsigned> &list = takeOwn ? own : all;
@@ -253,6 +253,7 @@ Decision Policy::decide(const OperationDescription &op) const {
     bool news = (setting.category && !category) ||
                 (setting.noPull && !noPull) ||
                 (setting.pinnedOperands && !pins) ||
+                (setting.flushedOperands && !flushes) ||
                 (setting.outOfRange && !outOfRange) ||
                 (setting.underflow && !underflow);
     if (!news || !setting.matches(op))
@@ -269,6 +270,10 @@ Decision Policy::decide(const OperationDescription &op) const {
     if (setting.pinnedOperands && !pins) {
       decision.pinnedOperands = *setting.pinnedOperands;
       pins = true;
+    }
+    if (setting.flushedOperands && !flushes) {
+      decision.flushedOperands = *setting.flushedOperands;
+      flushes = true;
     }
     if (setting.outOfRange && !outOfRange) {
       decision.outOfRange = *setting.outOfRange;

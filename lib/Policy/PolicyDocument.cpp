@@ -124,7 +124,7 @@ private:
     llvm::SMLoc start = node->getSourceRange().Start;
     char opening = llvm::isa<yaml::SequenceNode>(node)  ? '['
                    : llvm::isa<yaml::MappingNode>(node) ? '{'
-                                                        : 0;
+                                                        : '\0';
     if (!opening || !start.isValid() || start.getPointer() < text.begin() ||
         start.getPointer() > text.end())
       return start;

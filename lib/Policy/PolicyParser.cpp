@@ -59,8 +59,13 @@ private:
   llvm::Error parseUnderflow(const PolicyValue &value);
   llvm::Error parseCategories(const PolicyValue &value);
   llvm::Error parseNoPull(const PolicyValue &value);
-  llvm::Error parsePins(const PolicyValue &value);
+  llvm::Error parsePin(const PolicyValue &value);
+  llvm::Error parseFlush(const PolicyValue &value);
   llvm::Error parseRules(const PolicyValue &value);
+
+  using Operands = std::optional<llvm::SmallVector<unsigned, 4>>;
+  llvm::Error parseOperands(const PolicyValue &value,
+                            Operands Setting::*member);
 
   // The parts of `categories`.
   llvm::Error parseCategoryItem(const PolicyValue &item, Category category);
@@ -75,6 +80,7 @@ private:
   llvm::Error parseRuleCategory(const PolicyValue &value, Rule &rule);
   llvm::Error parseRuleNoPull(const PolicyValue &value, Rule &rule);
   llvm::Error parseRulePin(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRuleFlush(const PolicyValue &value, Rule &rule);
   llvm::Error parseRuleOutOfRange(const PolicyValue &value, Rule &rule);
   llvm::Error parseRuleUnderflow(const PolicyValue &value, Rule &rule);
   llvm::Error parseRuleReason(const PolicyValue &value, Rule &rule);
@@ -173,7 +179,8 @@ llvm::Error FileParser::parse(const PolicyValue &root) {
       {"underflow", &FileParser::parseUnderflow},
       {"categories", &FileParser::parseCategories},
       {"no_pull", &FileParser::parseNoPull},
-      {"pin", &FileParser::parsePins},
+      {"pin", &FileParser::parsePin},
+      {"flush", &FileParser::parseFlush},
       {"rules", &FileParser::parseRules},
   };
   return parseMapping(root, "key", keys);
@@ -308,7 +315,17 @@ llvm::Error FileParser::parseNoPull(const PolicyValue &value) {
                  });
 }
 
-llvm::Error FileParser::parsePins(const PolicyValue &value) {
+llvm::Error FileParser::parsePin(const PolicyValue &value) {
+  return parseOperands(value, &Setting::pinnedOperands);
+}
+
+llvm::Error FileParser::parseFlush(const PolicyValue &value) {
+  return parseOperands(value, &Setting::flushedOperands);
+}
+
+/// A mapping from operators to what a setting says of their operands.
+llvm::Error FileParser::parseOperands(const PolicyValue &value,
+                                      Operands Setting::*member) {
   if (llvm::Error failure =
           expect(value, Kind::Mapping, "a mapping from operators to positions"))
     return failure;
@@ -316,12 +333,12 @@ llvm::Error FileParser::parsePins(const PolicyValue &value) {
     auto spelling = parseOperator(name);
     if (!spelling)
       return spelling.takeError();
-    auto pinned = parsePositions(positions);
-    if (!pinned)
-      return pinned.takeError();
+    auto operands = parsePositions(positions);
+    if (!operands)
+      return operands.takeError();
     Setting setting;
     setting.versions = spelling->versions;
-    setting.pinnedOperands = *pinned;
+    setting.*member = std::move(*operands);
     table.add(spelling->key, std::move(setting));
   }
   return llvm::Error::success();
@@ -350,6 +367,7 @@ llvm::Error FileParser::parseRule(const PolicyValue &value) {
       {"category", &FileParser::parseRuleCategory},
       {"no_pull", &FileParser::parseRuleNoPull},
       {"pin", &FileParser::parseRulePin},
+      {"flush", &FileParser::parseRuleFlush},
       {"out_of_range", &FileParser::parseRuleOutOfRange},
       {"underflow", &FileParser::parseRuleUnderflow},
       {"reason", &FileParser::parseRuleReason},
@@ -360,9 +378,9 @@ llvm::Error FileParser::parseRule(const PolicyValue &value) {
     return failure;
   Setting &setting = rule.setting;
   if (!setting.category && !setting.noPull && !setting.pinnedOperands &&
-      !setting.outOfRange && !setting.underflow)
+      !setting.flushedOperands && !setting.outOfRange && !setting.underflow)
     return error(value, "expected the rule to say one of category, no_pull, "
-                        "pin, out_of_range, underflow");
+                        "pin, flush, out_of_range, underflow");
   setting.reason = place(value);
   if (setting.category)
     setting.reason += (": " + stringifyCategory(*setting.category)).str();
@@ -477,6 +495,14 @@ llvm::Error FileParser::parseRulePin(const PolicyValue &value, Rule &rule) {
   if (!positions)
     return positions.takeError();
   rule.setting.pinnedOperands = std::move(*positions);
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseRuleFlush(const PolicyValue &value, Rule &rule) {
+  auto positions = parsePositions(value);
+  if (!positions)
+    return positions.takeError();
+  rule.setting.flushedOperands = std::move(*positions);
   return llvm::Error::success();
 }
 

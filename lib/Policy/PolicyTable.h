@@ -51,6 +51,7 @@ struct Setting {
   std::optional<Category> category;
   std::optional<bool> noPull;
   std::optional<llvm::SmallVector<unsigned, 4>> pinnedOperands;
+  std::optional<llvm::SmallVector<unsigned, 4>> flushedOperands;
   std::optional<OutOfRange> outOfRange;
   std::optional<Underflow> underflow;
 

@@ -36,8 +36,12 @@ LogicalResult convertCast(CastOp op, IRRewriter &rewriter) {
   return success();
 }
 
-/// An input that has another type now has a default value of that type.
+/// An input that has another type now has a default value of that type. (What
+/// reads it was given a cast back to the old one.)
 void convertDefault(onnx::DefaultInputOp op) {
+  if (auto cast = op.getInput().getDefiningOp<CastOp>();
+      cast && isa<BlockArgument>(cast.getInput()))
+    op.getInputMutable().assign(cast.getInput());
   FloatType element = getFloatElementType(op.getInput().getType());
   TypedAttr value = op.getValue().getValue();
   FloatType source = getFloatElementType(value.getType());
@@ -54,13 +58,9 @@ struct ConvertAMPToONNXPass final
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    WalkResult result = getOperation()->walk([&](Operation *op) {
-      if (auto cast = dyn_cast<CastOp>(op))
-        return WalkResult(convertCast(cast, rewriter));
-      if (auto input = dyn_cast<onnx::DefaultInputOp>(op))
-        convertDefault(input);
-      return WalkResult::advance();
-    });
+    getOperation()->walk(convertDefault);
+    WalkResult result = getOperation()->walk(
+        [&](CastOp cast) { return WalkResult(convertCast(cast, rewriter)); });
     if (result.wasInterrupted())
       signalPassFailure();
   }

@@ -17,7 +17,7 @@ import pytest
 from running import checker_problem, nodes_of, relative_error, run_in_onnxruntime, run_strictly
 from tool import onnx_amp
 
-HEADER = '<ir_version: 10, opset_import: ["" : 21, "local" : 1]>\n'
+HEADER = '<ir_version: 10, opset_import: ["" : 22, "local" : 1]>\n'
 W = "float[4, 4] w = {" + ", ".join(str((n * 7 % 13 - 6) / 8) for n in range(16)) + "}"
 V = "float[4, 4] v = {" + ", ".join(str((n * 5 % 11 - 5) / 8) for n in range(16)) + "}"
 TOLERANCE = {"fp16": 0.01, "bf16": 0.08}
@@ -116,7 +116,7 @@ STRUCTURES = {
             a = local.layer (x, w)
             y = local.layer (a, w)
         }}
-        <domain: "local", opset_import: ["" : 21]>
+        <domain: "local", opset_import: ["" : 22]>
         layer (p, q) => (r) {{
             half = Constant <value = float {{0.5}}> ()
             [inside] m = MatMul (p, q)
@@ -132,9 +132,9 @@ STRUCTURES = {
                 then_branch = yes () => (float[2, 4] t) {{ t = local.outer (x, w) }},
                 else_branch = no () => (float[2, 4] e) {{ e = Identity (x) }}>
         }}
-        <domain: "local", opset_import: ["" : 21, "local" : 1]>
+        <domain: "local", opset_import: ["" : 22, "local" : 1]>
         outer (p, q) => (r) {{ m = local.inner (p, q)  r = Softmax (m) }}
-        <domain: "local", opset_import: ["" : 21]>
+        <domain: "local", opset_import: ["" : 22]>
         inner (p, q) => (r) {{ r = MatMul (p, q) }}""",
         low=("MatMul",),
         inputs={"x": X, "c": YES},

@@ -144,6 +144,16 @@ static double getProcessorSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+/// Bytes of tensors: nearly all that is read and written.
+static uint64_t sumTensorBytes(ModuleOp module) {
+  uint64_t bytes = 0;
+  module.walk([&](Operation *op) {
+    if (onnx::TensorAttr tensor = getStoredTensor(op))
+      bytes += getTensorBytes(tensor);
+  });
+  return bytes;
+}
+
 static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
                                ConversionReport &report) {
   AutocastPipelineOptions autocast;
@@ -173,16 +183,6 @@ static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
   return verify(module);
 }
 
-/// Bytes of tensors, which is nearly all that is written.
-static uint64_t estimateOutput(ModuleOp module) {
-  uint64_t bytes = 0;
-  module.walk([&](Operation *op) {
-    if (onnx::TensorAttr tensor = getStoredTensor(op))
-      bytes += getTensorBytes(tensor);
-  });
-  return bytes;
-}
-
 /// Says what was done. The model is written by then: nothing that happens here
 /// makes the conversion a failure.
 static void printReport(const ConversionReport &report,
@@ -206,6 +206,9 @@ static void printReport(const ConversionReport &report,
 }
 
 int amp::runConvert(const llvm::opt::InputArgList &arguments) {
+  // Beside all that comes before the first node. Nobody waits for it after an
+  // error: the process ends at once.
+  static BackgroundWork schemas([](void *) { onnx::loadSchemas(); }, nullptr);
   ConversionReport report;
   report.startSeconds = getProcessorSeconds();
   Stopwatch watch;
@@ -214,14 +217,9 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
     return code;
   setFatalErrorSubject(quoted(options.input));
 
-  // Beside the reading of the file. Nobody waits for it at a failure: the
-  // process ends at once.
-  static BackgroundWork schemas([](void *) { onnx::loadSchemas(); }, nullptr);
-
-  // Attributes are made without locks until there is work for several threads.
   // Neither context nor module is freed: it would take as long as building
   // them, and the process ends.
-  MLIRContext &context = *new MLIRContext(MLIRContext::Threading::DISABLED);
+  MLIRContext &context = *new MLIRContext(getenv("MT") ? MLIRContext::Threading::ENABLED : MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
   ProgressLine progress(!options.quiet);
   FirstErrorPrinter errors(&context, [&] { progress.stop(); });
@@ -239,7 +237,7 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
     report.collectBefore(module);
   report.importSeconds = watch.lap();
 
-  context.enableMultithreading();
+  if (!getenv("ST")) context.enableMultithreading();
   if (options.dtype != "none") {
     progress.begin("deciding");
     errors.setSubject(quoted(options.input));
@@ -252,7 +250,7 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
   report.passSeconds = watch.lap();
 
   if (progress.isActive())
-    progress.begin("writing", estimateOutput(module));
+    progress.begin("writing", sumTensorBytes(module));
   ExportOptions exportOptions;
   exportOptions.externalData = options.externalData;
   exportOptions.durable = options.durable;

@@ -11,9 +11,19 @@
 
 #include "amp/Target/ONNX/ProcessSetup.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
+/// One heap for all threads, that grows in big steps. glibc's other heaps ask
+/// the kernel for every page, and reserve address space that may be limited.
+static void configureHeap() {
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_TOP_PAD, 4 << 20);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+
 int main(int argc, char **argv) {
+  configureHeap();
   amp::guardStandardDescriptors();
   amp::installSignalHandlers("onnx-amp");
   amp::installFatalErrorHandlers();

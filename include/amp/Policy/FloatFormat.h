@@ -34,13 +34,10 @@
 #define AMP_POLICY_FLOATFORMAT_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <optional>
 #include <string>
-
-namespace llvm {
-class raw_ostream;
-} // namespace llvm
 
 namespace amp {
 

@@ -91,6 +91,9 @@ struct Decision {
   bool noPull = false;
   /// Schema positions of operands that keep their type whatever the category.
   llvm::SmallVector<unsigned, 4> pinnedOperands;
+  /// Schema positions of constants that are added to something larger (biases):
+  /// for these Underflow::Flush holds whatever `underflow` says.
+  llvm::SmallVector<unsigned, 4> flushedOperands;
   /// For this operation's constant operands.
   OutOfRange outOfRange = OutOfRange::KeepFloat32;
   Underflow underflow = Underflow::KeepFloat32;

@@ -23,6 +23,11 @@ namespace {
 bool agree(Type a, Type b) {
   if (isa<UnknownType>(a) || isa<UnknownType>(b))
     return true;
+  // A Loop may start from nothing: from an optional.
+  if (auto optional = dyn_cast<OptionalType>(a))
+    return agree(optional.getElementType(), b);
+  if (auto optional = dyn_cast<OptionalType>(b))
+    return agree(a, optional.getElementType());
   auto shapedA = dyn_cast<TensorType>(a), shapedB = dyn_cast<TensorType>(b);
   if (shapedA && shapedB)
     return shapedA.getElementType() == shapedB.getElementType();

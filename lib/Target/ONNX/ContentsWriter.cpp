@@ -5,11 +5,14 @@
 //===----------------------------------------------------------------------===//
 //
 // The contents are cut into tasks in the order of the file, which workers take
-// one by one:
+// one by one. Tasks end where the file offset is a multiple of their size: the
+// system's cache then consists of big pages (a seventh less time on ext4).
 // - a long stretch of memory, copied by the kernel from file to file if it is
 //   part of a mapped file, else by write();
 // - many short stretches and pieces of lazy bytes, as one pwritev(). Lazy bytes
-//   are computed into a buffer that stays in the second-level cache.
+//   are computed into a buffer that stays in the second-level cache, and a few
+//   of them twice, where a task ends between the offsets at which they may
+//   begin.
 // Writers of one file wait for each other in the kernel, so that threads help
 // only where there is something to compute (measured on ext4: two threads that
 // only copy are slower than one).
@@ -21,6 +24,7 @@
 #include "FileDescriptor.h"
 #include "LiveMappings.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
@@ -34,16 +38,21 @@
 using namespace llvm;
 using namespace amp;
 
-/// Bytes of a task of short stretches, and of a worker's buffer. With its
-/// source, twice as big where f32 becomes f16, it fits a second-level cache.
+/// Bytes of a task of short stretches. Together with what it is computed from,
+/// twice as much where f32 becomes f16, it fits a second-level cache.
 static constexpr uint64_t taskSize = 256 << 10;
+/// A worker's room for lazy bytes: with what is computed twice at both ends,
+/// and a gap after each of the stretches.
+static constexpr uint64_t spaceSize =
+    taskSize + 4 * LazyBytes::granularity +
+    64 * (taskSize / WireWriter::minSegmentSize + 2);
 /// Stretches from here on are tasks of their own...
 static constexpr uint64_t longStretch = 1 << 20;
 /// ...of at most this size, so that progress is seen.
 static constexpr uint64_t maxCopy = 64 << 20;
 /// What write() gets at a time from a mapped file: pages are made present just
 /// before they are read.
-static constexpr uint64_t writeSize = 128 << 10;
+static constexpr uint64_t writeSize = 256 << 10;
 static constexpr size_t maxVectors = 512;
 /// Shorter stretches are not worth another system call.
 static constexpr uint64_t minPopulated = 64 << 10;
@@ -55,6 +64,7 @@ namespace {
 struct Stretch {
   const char *data = nullptr;
   const LazyBytes *producer = nullptr;
+  uint64_t producerSize = 0;
   uint64_t offset = 0;
   uint64_t size = 0;
 
@@ -93,19 +103,15 @@ public:
     task.fileOffset = fileOffset;
     task.size = 0;
     task.stretches.clear();
-    while (task.size < taskSize && task.stretches.size() < maxVectors &&
+    uint64_t most = taskSize - fileOffset % taskSize;
+    while (task.size < most && task.stretches.size() < maxVectors &&
            advance()) {
       if (!current.producer && current.size >= longStretch) {
         if (task.size == 0)
           task.add(current.take(std::min(current.size, maxCopy)));
         break;
       }
-      uint64_t count = std::min(current.size, taskSize - task.size);
-      if (current.producer && count < current.size)
-        count -= count % LazyBytes::granularity;
-      if (count == 0)
-        break;
-      task.add(current.take(count));
+      task.add(current.take(std::min(current.size, most - task.size)));
     }
     fileOffset += task.size;
     return task.size != 0;
@@ -118,12 +124,13 @@ private:
       uint64_t until =
           segments.empty() ? buffer.size() : segments.front().bufferOffset;
       if (bufferOffset < until) {
-        current = {buffer.data() + bufferOffset, nullptr, 0,
+        current = {buffer.data() + bufferOffset, nullptr, 0, 0,
                    until - bufferOffset};
         bufferOffset = until;
       } else if (!segments.empty()) {
         const WireSegment &segment = segments.front();
-        current = {segment.data, segment.producer.get(), 0, segment.size};
+        current = {segment.data, segment.producer.get(), segment.size, 0,
+                   segment.size};
         segments = segments.drop_front();
       } else {
         return false;
@@ -237,8 +244,11 @@ bool Writing::copy(const Stretch &stretch, uint64_t offset) {
   const char *data = stretch.data;
   const MappedRanges::Range *mapping = mapped.find(data, stretch.size);
   uint64_t done = 0;
-  if (mapping && mapping->descriptor >= 0 && target.isFile) {
-    loff_t from = data - mapping->begin, to = static_cast<loff_t>(offset);
+  loff_t from = mapping ? data - mapping->begin : 0;
+  auto to = static_cast<loff_t>(offset);
+  // If pages do not fall on pages, write() is faster.
+  if (mapping && mapping->descriptor >= 0 && target.isFile &&
+      (to - from) % 4096 == 0) {
     while (done < stretch.size && kernelCopies && !failed) {
       ssize_t count = retryInterrupted([&] {
         return ::copy_file_range(mapping->descriptor, &from, target.descriptor,
@@ -259,7 +269,8 @@ bool Writing::copy(const Stretch &stretch, uint64_t offset) {
     }
   }
   while (done < stretch.size && !failed) {
-    uint64_t size = std::min(writeSize, stretch.size - done);
+    uint64_t size =
+        std::min(writeSize - (offset + done) % writeSize, stretch.size - done);
     if (mapping)
       populate(StringRef(data + done, size));
     iovec vector = {const_cast<char *>(data + done), size};
@@ -277,10 +288,14 @@ bool Writing::writeTask(const Task &task, char *space) {
   for (const Stretch &stretch : task.stretches) {
     char *data = const_cast<char *>(stretch.data);
     if (stretch.producer) {
-      data = space;
-      space += stretch.size;
-      stretch.producer->fill(stretch.offset,
-                             MutableArrayRef<char>(data, stretch.size));
+      uint64_t before = stretch.offset % LazyBytes::granularity;
+      uint64_t end =
+          std::min(stretch.producerSize, alignTo(stretch.offset + stretch.size,
+                                                 LazyBytes::granularity));
+      MutableArrayRef<char> out(space, end - (stretch.offset - before));
+      stretch.producer->fill(stretch.offset - before, out);
+      data = space + before;
+      space += alignTo(out.size(), 64);
     } else if (stretch.size >= minPopulated &&
                mapped.find(data, stretch.size)) {
       populate(StringRef(data, stretch.size));
@@ -295,7 +310,7 @@ void Writing::work() {
     void operator()(char *space) const { std::free(space); }
   };
   std::unique_ptr<char, Free> space(
-      static_cast<char *>(std::aligned_alloc(4096, taskSize)));
+      static_cast<char *>(std::aligned_alloc(4096, alignTo(spaceSize, 4096))));
   if (!space) {
     fail(ENOMEM);
     return;

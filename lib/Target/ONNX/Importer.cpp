@@ -651,6 +651,7 @@ Value Importer::lookup(Scope &scope, StringRef name) {
       builder.setInsertionPointToStart(at->builder->getBlock());
       auto op = onnx::ReferenceOp::create(builder, location, type->second,
                                           string(name));
+      op->setAttr(ONNXDialect::kOutputs, builder.getArrayAttr({string(name)}));
       at->values.insert({name, op.getResult()});
       return op.getResult();
     }

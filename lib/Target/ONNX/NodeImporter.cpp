@@ -393,10 +393,10 @@ llvm::Error Importer::importNode(StringRef message, Scope &scope,
                        ", which opset_import does not list");
     info = onnx::lookupOperator(domain, node.opType);
     if (info) {
+      // Some runtimes use an operator before its opset; like any operator that
+      // has no schema here, it stays as it is.
       schema = onnx::lookupSchema(domain, node.opType, *opset);
-      if (!schema)
-        return nodeError("has an operator that does not exist at this opset");
-      if (info->isUnmerged(schema->sinceVersion))
+      if (!schema || info->isUnmerged(schema->sinceVersion))
         info = nullptr;
     }
     if (info)

@@ -70,7 +70,7 @@ const ErrorCase errorCases[] = {
      "p.yaml:3:1: unknown key 'catgories', did you mean 'categories'?"},
     {"something else: 1\n",
      "p.yaml:1:1: unknown key 'something else', expected one of extends, low, "
-     "out_of_range, underflow, categories, no_pull, pin, rules"},
+     "out_of_range, underflow, categories, no_pull, pin, flush, rules"},
     {"low: fp8\n", "p.yaml:1:6: expected one of fp16, bf16, got 'fp8'"},
     {"low:\n", "p.yaml:1:1: expected one of fp16, bf16, got nothing"},
     {"low: [fp16]\n", "p.yaml:1:6: expected one of fp16, bf16, got a list"},
@@ -141,6 +141,8 @@ const ErrorCase errorCases[] = {
                                "counted from 0, got '-1'"},
     {"pin:\n  Resize: {1: 2}\n",
      "p.yaml:2:11: expected a list of operand positions, got a mapping"},
+    {"flush: [Conv]\n",
+     "p.yaml:1:8: expected a mapping from operators to positions, got a list"},
 
     // rules.
     {"rules: {}\n", "p.yaml:1:8: expected a list of rules, got a mapping"},
@@ -150,7 +152,7 @@ const ErrorCase errorCases[] = {
      "'operators'?"},
     {"rules:\n  - operators: MatMul\n",
      "p.yaml:2:5: expected the rule to say one of category, no_pull, pin, "
-     "out_of_range, underflow"},
+     "flush, out_of_range, underflow"},
     {"rules:\n  - {operators: [], category: keep}\n",
      "p.yaml:2:17: expected at least one operator"},
     {"rules:\n  - {operators: Mul@x, category: keep}\n",
@@ -171,6 +173,8 @@ const ErrorCase errorCases[] = {
      "p.yaml:2:25: expected one of true, false, got 'yes'"},
     {"rules:\n  - {nodes: a, pin: x}\n",
      "p.yaml:2:21: expected an operand's position, counted from 0, got 'x'"},
+    {"rules:\n  - {nodes: a, flush: x}\n",
+     "p.yaml:2:23: expected an operand's position, counted from 0, got 'x'"},
     {"rules:\n  - {nodes: a, out_of_range: 1}\n",
      "p.yaml:2:30: expected one of saturate, keep, convert, got '1'"},
     {"rules:\n  - {nodes: a, underflow: 1}\n",

@@ -179,6 +179,24 @@ TEST(PolicyTest, PinsNoPullAndConstants) {
   EXPECT_EQ(category(policy, "Add"), Category::Promote);
 }
 
+TEST(PolicyTest, FlushedOperands) {
+  Policy policy = parsed("flush: {Conv: [2], LSTM@7+: [5, 3]}\n"
+                         "rules:\n"
+                         "  - operators: Conv\n"
+                         "    nodes: bare\n"
+                         "    flush: []\n");
+  auto flushed = [&](StringRef name, int64_t version, StringRef node = "") {
+    Decision decision = policy.decide(operation(name, version, node));
+    return std::vector<unsigned>(decision.flushedOperands.begin(),
+                                 decision.flushedOperands.end());
+  };
+  using Positions = std::vector<unsigned>;
+  EXPECT_EQ(flushed("Conv", 11), Positions{2});
+  EXPECT_EQ(flushed("Conv", 11, "bare"), Positions());
+  EXPECT_EQ(flushed("LSTM", 1), Positions());
+  EXPECT_EQ(flushed("LSTM", 7), (Positions{3, 5}));
+}
+
 TEST(PolicyTest, AFilesDefaultsOverrideRulesOfItsBase) {
   Policy policy = parsed("extends: inference\nout_of_range: convert\n");
   EXPECT_EQ(policy.decide(operation("Where")).outOfRange, OutOfRange::Convert);

@@ -114,6 +114,19 @@ TEST(PresetsTest, PinsAreOperandsOfTheirOwnType) {
   }
 }
 
+/// Flushed positions are operands of the operator.
+TEST(PresetsTest, FlushedOperandsExist) {
+  for (const std::string &name : Policy::presetNames()) {
+    Policy policy = preset(name);
+    for (const onnx::OpSchema &schema : allSchemas())
+      for (unsigned position :
+           policy.decide(operation(spell(schema), schema.SinceVersion()))
+               .flushedOperands)
+        EXPECT_LT(position, schema.inputs().size())
+            << name << ": " << spell(schema) << "-" << schema.SinceVersion();
+  }
+}
+
 struct Expected {
   const char *op;
   int64_t version;
@@ -166,6 +179,17 @@ TEST(PresetsTest, ConstantsOfInference) {
   Decision where = inference.decide(operation("Where"));
   EXPECT_EQ(where.outOfRange, OutOfRange::Saturate);
   EXPECT_EQ(where.category, Category::Promote);
+  EXPECT_EQ(inference.decide(operation("Conv")).flushedOperands.front(), 2u);
+  // An epsilon must not vanish, biases may.
+  OperationDescription add = operation("Add");
+  auto second = [](unsigned position) { return position == 1; };
+  add.isConstantOperand = second;
+  uint64_t elements = 1;
+  auto count = [&](unsigned) { return std::optional<uint64_t>(elements); };
+  add.operandElements = count;
+  EXPECT_EQ(inference.decide(add).underflow, Underflow::KeepFloat32);
+  elements = 64;
+  EXPECT_EQ(inference.decide(add).underflow, Underflow::Flush);
 }
 
 } // namespace

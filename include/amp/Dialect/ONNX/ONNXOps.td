@@ -116,7 +116,7 @@ def ONNX_ReferenceOp : ONNX_Op<"Reference"> {
     having them as inputs.
 
     ```mlir
-    %w = onnx.Reference "w" : tensor<2xf32>
+    %w = onnx.Reference "w" : tensor<2xf32> {onnx.outputs = ["w"]}
     ```
   }];
   let arguments = (ins StrAttr:$name);

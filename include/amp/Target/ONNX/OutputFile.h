@@ -65,7 +65,9 @@ public:
   llvm::Error write(const WireWriter &contents);
 
   /// Gives all of these their names, in this order: files that others refer to
-  /// come first, the model last. If one fails, all names are as they were.
+  /// come first, the model last. If one fails, all names are as they were
+  /// (where the file system can exchange two names; else an old file may be
+  /// gone).
   static llvm::Error commit(llvm::ArrayRef<OutputFile *> files);
 
   /// Bytes written.

@@ -37,11 +37,11 @@ public:
 
   /// Computes the bytes [offset, offset + out.size()) into `out`. `offset` is a
   /// multiple of `granularity`; `out.size()` is one too, except where the bytes
-  /// end. Called from several threads at once, in any order, possibly more than
-  /// once for the same piece; must not fail.
+  /// end. Called from several threads at once, in any order, more than once for
+  /// some pieces; must not fail.
   virtual void fill(uint64_t offset, llvm::MutableArrayRef<char> out) const = 0;
 
-  static constexpr uint64_t granularity = 64 << 10;
+  static constexpr uint64_t granularity = 4096;
 };
 
 /// A stretch of the output that is not in the writer's buffer.

@@ -328,7 +328,8 @@ TEST(OutputFile, WritesMoreThanFourGiB) {
   options.progress = &progress;
   ASSERT_EQ(save("/dev/null", writer, options), "");
   EXPECT_EQ(progress, writer.size());
-  EXPECT_EQ(nothing->total, +Nothing::size);
+  EXPECT_GE(nothing->total, +Nothing::size);
+  EXPECT_LT(nothing->total, Nothing::size / 100 * 105);
   EXPECT_FALSE(nothing->wrong);
 }
 

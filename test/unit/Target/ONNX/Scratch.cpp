@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -34,7 +35,11 @@ ScratchFolder::ScratchFolder() {
   folder = std::string(made);
 }
 
-ScratchFolder::~ScratchFolder() { sys::fs::remove_directories(folder); }
+ScratchFolder::~ScratchFolder() {
+  // LLVM's function leaves FIFOs and sockets.
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}
 
 std::string ScratchFolder::path(StringRef name) const {
   return folder + "/" + name.str();

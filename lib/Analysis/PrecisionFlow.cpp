@@ -1,0 +1,387 @@
+//===- PrecisionFlow.cpp - formats flow through a module ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PrecisionFlow.h"
+
+#include "amp/Analysis/RegionFlow.h"
+#include "amp/Dialect/AMP/FloatTypes.h"
+#include "amp/Interfaces/ElementTypes.h"
+
+#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
+#include "mlir/Analysis/DataFlow/SparseAnalysis.h"
+
+using namespace mlir;
+using namespace amp;
+
+bool amp::isFloat32(Value value) {
+  FloatType elementType = getFloatElementType(value.getType());
+  return elementType && elementType.isF32();
+}
+
+//===----------------------------------------------------------------------===//
+// Transfer function
+//===----------------------------------------------------------------------===//
+
+SmallVector<FloatFormat, 2>
+amp::transferFormats(const OperationPlan &plan, const OperationPlans &plans,
+                     FloatFormat low,
+                     llvm::function_ref<FloatFormat(unsigned)> formatOf) {
+  SmallVector<FloatFormat, 2> formats(plan.variables.size());
+  for (auto [i, number] : llvm::enumerate(plan.operandVariables))
+    if (number >= 0 && !plans.isConstant(plan.op->getOperand(i)))
+      formats[number] = FloatFormat::join(formats[number], formatOf(i));
+
+  for (auto [number, variable] : llvm::enumerate(plan.variables)) {
+    FloatFormat &format = formats[number];
+    switch (plan.decision.category) {
+    case Category::Allow:
+      format = low;
+      break;
+    case Category::Promote:
+    case Category::Follow:
+    case Category::Clear:
+      if (variable.hasData)
+        break;
+      // Nothing but constants. Results go with the data; parameters stay.
+      format = variable.hasResults && int(number) != plan.mainVariable &&
+                       plan.mainVariable >= 0
+                   ? formats[plan.mainVariable]
+                   : FloatFormat::fp32();
+      break;
+    case Category::Deny:
+    case Category::Keep:
+    case Category::Ban:
+      format = FloatFormat::fp32();
+      break;
+    }
+    // tf32, where float16 meets bfloat16, is stored as float32.
+    if (!format.isBottom() && (format != low || variable.obstacle))
+      format = FloatFormat::fp32();
+  }
+  return formats;
+}
+
+//===----------------------------------------------------------------------===//
+// The data-flow analysis
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Marks all code as live: what never runs has types, too. It stands where
+/// other analyses load dead code analysis and constant propagation.
+class EverythingIsLive : public DataFlowAnalysis {
+public:
+  using DataFlowAnalysis::DataFlowAnalysis;
+
+  LogicalResult initialize(Operation *top) final {
+    top->walk([&](Operation *op) {
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          markLive(block);
+    });
+    return success();
+  }
+  LogicalResult visit(ProgramPoint *) final { return success(); }
+
+private:
+  void markLive(Block &block) {
+    // Nobody has subscribed yet: there is nobody to tell.
+    (void)getOrCreate<dataflow::Executable>(getProgramPointBefore(&block))
+        ->setToLive();
+    for (Block *successor : block.getSuccessors())
+      (void)getOrCreate<dataflow::Executable>(
+          getLatticeAnchor<dataflow::CFGEdge>(&block, successor))
+          ->setToLive();
+  }
+};
+
+/// The solver, with what FlowAnalysis wants to know of its progress.
+class PrecisionSolver : public DataFlowSolver {
+public:
+  /// Values whose format changed and was not passed on along control flow yet.
+  SmallVector<Value> changed;
+  /// Changes so far.
+  uint64_t numChanges = 0;
+};
+
+/// The format of a value that is float32 in the program; says nothing of other
+/// values.
+class FormatState : public dataflow::Lattice<FloatFormat> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FormatState)
+  using Lattice::Lattice;
+
+  void onUpdate(DataFlowSolver *solver) const final {
+    auto *precision = static_cast<PrecisionSolver *>(solver);
+    precision->changed.push_back(getAnchor());
+    ++precision->numChanges;
+    Lattice::onUpdate(solver);
+  }
+};
+
+/// Operands that flow into values by control flow: into arguments and results
+/// of region operations, into functions and back.
+class ControlFlow {
+public:
+  struct Group {
+    /// The join of what has flowed in.
+    FloatFormat format;
+    SmallVector<Value, 2> targets;
+  };
+
+  ControlFlow(ModuleOp module, const FunctionFlow &functions,
+              FloatType lowType) {
+    module.walk([&](RegionBranchOpInterface op) {
+      RegionFlow flow(op);
+      for (const RegionFlow::Group &group : flow.getGroups())
+        if (admits(op, group, lowType))
+          addGroup(group.sources, group.targets);
+    });
+    for (const auto &[op, function] : functions.getFunctions())
+      if (!function.isInterface)
+        addFunction(cast<FunctionOpInterface>(op), function);
+  }
+
+  /// The group that an operand flows into, or null.
+  Group *getGroupOf(OpOperand &source) {
+    auto found = groupOfSource.find(&source);
+    return found == groupOfSource.end() ? nullptr : &groups[found->second];
+  }
+
+  /// True if the value's format is the join of a group.
+  bool isTarget(Value value) const { return targets.contains(value); }
+  const DenseSet<Value> &getTargets() const { return targets; }
+
+private:
+  /// A group with something else than float32 in it is left alone.
+  void addGroup(ArrayRef<OpOperand *> sources, ArrayRef<Value> values) {
+    if (llvm::any_of(
+            sources,
+            [](OpOperand *source) { return !isFloat32(source->get()); }) ||
+        !llvm::all_of(values, isFloat32))
+      return;
+    for (OpOperand *source : sources)
+      groupOfSource[source] = groups.size();
+    targets.insert(values.begin(), values.end());
+    groups.push_back({FloatFormat::bottom(), SmallVector<Value, 2>(values)});
+  }
+
+  void addFunction(FunctionOpInterface callable,
+                   const FunctionFlow::Function &function) {
+    for (BlockArgument argument : callable.getArguments()) {
+      SmallVector<OpOperand *> sources;
+      for (CallOpInterface call : function.calls) {
+        OperandRange arguments = call.getArgOperands();
+        if (argument.getArgNumber() < arguments.size())
+          sources.push_back(&call->getOpOperand(
+              arguments.getBeginOperandIndex() + argument.getArgNumber()));
+      }
+      if (!sources.empty() && sources.size() == function.calls.size())
+        addGroup(sources, argument);
+    }
+    for (unsigned i = 0, e = callable.getNumResults(); i < e; ++i) {
+      SmallVector<OpOperand *> sources;
+      for (Operation *terminator : function.returns)
+        if (i < terminator->getNumOperands())
+          sources.push_back(&terminator->getOpOperand(i));
+      SmallVector<Value> results;
+      for (CallOpInterface call : function.calls)
+        if (i < call->getNumResults())
+          results.push_back(call->getResult(i));
+      if (!sources.empty() && sources.size() == function.returns.size())
+        addGroup(sources, results);
+    }
+  }
+
+  /// True if the operation's own types may be low for all of a group.
+  static bool admits(RegionBranchOpInterface op, const RegionFlow::Group &group,
+                     FloatType lowType) {
+    auto autocast = dyn_cast<AutocastOpInterface>(op.getOperation());
+    return !autocast || llvm::all_of(group.targets, [&](Value target) {
+      auto result = dyn_cast<OpResult>(target);
+      return !result || result.getOwner() != op ||
+             autocast.supportsElementType(
+                 autocast.getResultTypeVariable(result.getResultNumber()),
+                 lowType);
+    });
+  }
+
+  SmallVector<Group, 0> groups;
+  DenseMap<OpOperand *, unsigned> groupOfSource;
+  DenseSet<Value> targets;
+};
+
+/// Lets formats flow forward. Along operations, the base class visits whoever
+/// uses a value that changed. Along control flow, where thousands of callers
+/// may meet in one function, and thousands of values in one loop, the change
+/// alone is passed on: looking at everything that meets, whenever one changes,
+/// would take quadratic time.
+class FlowAnalysis
+    : public dataflow::SparseForwardDataFlowAnalysis<FormatState> {
+  using Base = dataflow::SparseForwardDataFlowAnalysis<FormatState>;
+  using AbstractLattices = ArrayRef<dataflow::AbstractSparseLattice *>;
+
+public:
+  FlowAnalysis(DataFlowSolver &solver, const OperationPlans &plans,
+               const FunctionFlow &functions, ControlFlow &controlFlow,
+               const PrecisionOptions &options)
+      : Base(solver), solver(static_cast<PrecisionSolver &>(solver)),
+        plans(plans), functions(functions), controlFlow(controlFlow),
+        options(options) {}
+
+  LogicalResult initialize(Operation *top) final {
+    if (failed(Base::initialize(top)))
+      return failure();
+    passOn();
+    return success();
+  }
+
+  LogicalResult visit(ProgramPoint *point) final {
+    // An operation with many operands is scheduled once for each that changes;
+    // the first visit sees them all.
+    auto [last, isNew] = lastVisits.try_emplace(point, 0);
+    if (!isNew && last->second == solver.numChanges)
+      return success();
+    LogicalResult result = Base::visit(point);
+    // Before passing on, which may change what was just looked at.
+    lastVisits[point] = solver.numChanges;
+    passOn();
+    return result;
+  }
+
+  LogicalResult visitOperation(Operation *op,
+                               ArrayRef<const FormatState *> operands,
+                               ArrayRef<FormatState *> results) final {
+    const OperationPlan *plan = plans.lookup(op);
+    if (!plan) {
+      setAllToEntryStates(results);
+      return success();
+    }
+    SmallVector<FloatFormat, 2> formats =
+        transferFormats(*plan, plans, options.low,
+                        [&](unsigned i) { return operands[i]->getValue(); });
+    for (auto [result, number] :
+         llvm::zip_equal(results, plan->resultVariables)) {
+      if (number < 0 || !plan->variables[number].moves)
+        setToEntryState(result);
+      else
+        propagateIfChanged(result, result->join(formats[number]));
+    }
+    return success();
+  }
+
+  void setToEntryState(FormatState *lattice) final {
+    Value value = lattice->getAnchor();
+    if (isFloat32(value))
+      propagateIfChanged(lattice, lattice->join(isLowByInterface(value)
+                                                    ? options.low
+                                                    : FloatFormat::fp32()));
+  }
+
+  LogicalResult
+  visitCallOperation(CallOpInterface,
+                     ArrayRef<const dataflow::AbstractSparseLattice *>,
+                     AbstractLattices results) final {
+    visitTargets(results);
+    return success();
+  }
+  void visitCallableOperation(CallableOpInterface,
+                              AbstractLattices arguments) final {
+    visitTargets(arguments);
+  }
+  void visitRegionSuccessors(ProgramPoint *, RegionBranchOpInterface,
+                             RegionSuccessor, AbstractLattices lattices) final {
+    visitTargets(lattices);
+  }
+
+private:
+  void visitTargets(AbstractLattices lattices) {
+    // What is known by now is known inside, before it is looked at.
+    passOn();
+    for (dataflow::AbstractSparseLattice *lattice : lattices)
+      if (!controlFlow.isTarget(lattice->getAnchor()))
+        setToEntryState(static_cast<FormatState *>(lattice));
+  }
+
+  /// Passes changes on along control flow, until there are none.
+  void passOn() {
+    while (!solver.changed.empty()) {
+      Value value = solver.changed.pop_back_val();
+      FloatFormat format = getLatticeElement(value)->getValue();
+      for (OpOperand &use : value.getUses()) {
+        ControlFlow::Group *group = controlFlow.getGroupOf(use);
+        if (!group || group->format.contains(format))
+          continue;
+        group->format = FloatFormat::join(group->format, format);
+        for (Value target : group->targets) {
+          FormatState *lattice = getLatticeElement(target);
+          propagateIfChanged(lattice, lattice->join(group->format));
+        }
+      }
+    }
+  }
+
+  /// True for what crosses the border of a function that others may call, if
+  /// the options say that its types become low.
+  bool isLowByInterface(Value value) const {
+    if (options.keepIOTypes)
+      return false;
+    Operation *function = nullptr;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner()->isEntryBlock())
+        function = argument.getOwner()->getParentOp();
+    } else {
+      function = functions.getCallee(value.getDefiningOp());
+    }
+    const FunctionFlow::Function *known = functions.lookup(function);
+    return known && known->isInterface &&
+           !cast<FunctionOpInterface>(function).isExternal();
+  }
+
+  PrecisionSolver &solver;
+  const OperationPlans &plans;
+  const FunctionFlow &functions;
+  ControlFlow &controlFlow;
+  const PrecisionOptions &options;
+  DenseMap<ProgramPoint *, uint64_t> lastVisits;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// PrecisionFlow
+//===----------------------------------------------------------------------===//
+
+struct PrecisionFlow::Impl {
+  Impl(ModuleOp module, const OperationPlans &plans,
+       const FunctionFlow &functions, const PrecisionOptions &options)
+      : controlFlow(module, functions,
+                    getFloatType(module.getContext(), options.low)) {
+    solver.load<EverythingIsLive>();
+    solver.load<FlowAnalysis>(plans, functions, controlFlow, options);
+  }
+  ControlFlow controlFlow;
+  PrecisionSolver solver;
+};
+
+PrecisionFlow::PrecisionFlow(ModuleOp module, const OperationPlans &plans,
+                             const FunctionFlow &functions,
+                             const PrecisionOptions &options)
+    : module(module),
+      impl(std::make_unique<Impl>(module, plans, functions, options)) {}
+
+PrecisionFlow::~PrecisionFlow() = default;
+
+LogicalResult PrecisionFlow::solve() {
+  return impl->solver.initializeAndRun(module);
+}
+
+FloatFormat PrecisionFlow::getFormat(Value value) const {
+  const auto *state = impl->solver.lookupState<FormatState>(value);
+  return state ? state->getValue() : FloatFormat::bottom();
+}
+
+const DenseSet<Value> &PrecisionFlow::getJoinedValues() const {
+  return impl->controlFlow.getTargets();
+}

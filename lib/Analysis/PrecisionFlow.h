@@ -1,0 +1,58 @@
+//===- PrecisionFlow.h - formats flow through a module ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_LIB_ANALYSIS_PRECISIONFLOW_H
+#define AMP_LIB_ANALYSIS_PRECISIONFLOW_H
+
+#include "OperationPlan.h"
+
+#include "amp/Analysis/FunctionFlow.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+#include <memory>
+
+namespace amp {
+
+/// True for a tensor of float32, or what holds such tensors.
+bool isFloat32(mlir::Value value);
+
+/// The formats of an operation's type variables that move, from those of its
+/// operands; bottom where nothing is known yet. Monotonic.
+llvm::SmallVector<FloatFormat, 2>
+transferFormats(const OperationPlan &plan, const OperationPlans &plans,
+                FloatFormat low,
+                llvm::function_ref<FloatFormat(unsigned)> formatOf);
+
+/// The formats of all values of a module that are float32, by data flow.
+class PrecisionFlow {
+public:
+  /// Refers to its arguments for as long as it lives.
+  PrecisionFlow(mlir::ModuleOp module, const OperationPlans &plans,
+                const FunctionFlow &functions, const PrecisionOptions &options);
+  ~PrecisionFlow();
+
+  /// Runs to the fixpoint: time linear in operations, operands and uses, but
+  /// for operations with many operands that change at different times.
+  llvm::LogicalResult solve();
+
+  /// The format of a value, after solve(); bottom if it is not float32, or
+  /// nothing reaches it.
+  FloatFormat getFormat(mlir::Value value) const;
+
+  /// Values whose format is the join of what flows into them: arguments and
+  /// results of region operations, arguments of functions, results of calls.
+  const llvm::DenseSet<mlir::Value> &getJoinedValues() const;
+
+private:
+  struct Impl;
+  mlir::ModuleOp module;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace amp
+
+#endif // AMP_LIB_ANALYSIS_PRECISIONFLOW_H

@@ -1,0 +1,82 @@
+"""Autocast on random programs: decisions equal the oracle's, and what is always true is true."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from autocast_oracle import Oracle
+from random_program import generate, print_program
+
+POLICY = Path(__file__).parent / "Inputs" / "policy.yaml"
+LOW = {"fp16": "f16", "bf16": "bf16"}
+
+NAME = re.compile(r'(?:node_name|tag) = "(n\d+)"')
+FUNCTION = re.compile(r"func\.func .*@(\w+)\(")
+
+
+def run(build_dir: Path, program: str | bytes, *options: str) -> bytes:
+    """The output of amp-test-opt; fails with its messages and the program."""
+    source = program if isinstance(program, bytes) else program.encode()
+    tool = build_dir / "bin" / "amp-test-opt"
+    result = subprocess.run([tool, *options], input=source, capture_output=True, check=False)
+    assert result.returncode == 0, f"{result.stderr.decode()[:2000]}\n{program!r}"
+    return result.stdout
+
+
+def options(low: str, keep_io_types: bool) -> str:
+    """The options of the pipeline, and of the pass that decides."""
+    return f"policy={POLICY} low={low} keep-io-types={str(keep_io_types).lower()}"
+
+
+def annotation(line: str, name: str) -> list[str]:
+    """The element types of an annotation; empty if there is none, or it changes nothing."""
+    found = re.search(rf"{name} = \[+([^\]]*)\]", line)
+    return found[1].split(", ") if found else []
+
+
+def changes(types: list[str]) -> list[str]:
+    """As `annotation`: empty if every type is kept."""
+    return types if any(entry != "unit" for entry in types) else []
+
+
+@pytest.mark.parametrize("low", LOW)
+@pytest.mark.parametrize("keep_io_types", [True, False])
+def test_decisions_equal_the_oracles(
+    build_dir: Path, low: str, keep_io_types: bool, pytestconfig: pytest.Config
+) -> None:
+    for seed in range(1000 if pytestconfig.getoption("--full") else 25):
+        program = generate(seed)
+        flag = f"--amp-annotate-precision={options(low, keep_io_types)}"
+        text = run(build_dir, print_program(program), flag).decode()
+        oracle = Oracle(program, LOW[low], keep_io_types)
+        operations = {operation.name: operation for operation in oracle.operations}
+        functions = {function.name: function for function in program}
+        for line in text.splitlines():
+            if (found := NAME.search(line)) and operations[found[1]].kind != "const":
+                name = "amp.result_types" if "tag" in line else "amp.precision"
+                expected = changes(oracle.expected_precision(operations[found[1]]))
+                assert annotation(line, name) == expected, (seed, line)
+            if found := FUNCTION.search(line):
+                function = functions[found[1]]
+                expected = changes(oracle.expected_result_types(function))
+                assert annotation(line, "amp.result_types") == expected, (seed, line)
+                expected = changes(["unit"] * 3 + oracle.types(function.arguments))
+                assert annotation(line, "amp.argument_types") == expected, (seed, line)
+
+
+@pytest.mark.parametrize("low", LOW)
+@pytest.mark.parametrize("keep_io_types", [True, False])
+def test_pipeline_is_idempotent_and_deterministic(
+    build_dir: Path, low: str, keep_io_types: bool, pytestconfig: pytest.Config
+) -> None:
+    flag = f"--amp-autocast={options(low, keep_io_types)}"
+    for seed in range(500 if pytestconfig.getoption("--full") else 10):
+        program = print_program(generate(seed))
+        # The pipeline verifies types at its end.
+        once = run(build_dir, program, flag)
+        assert run(build_dir, once, flag) == once, seed
+        # Bytecode lists the uses of values in another order.
+        assert run(build_dir, run(build_dir, program, "--emit-bytecode"), flag) == once, seed
