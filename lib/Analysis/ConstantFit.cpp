@@ -49,30 +49,35 @@ static std::string spell(double value) {
   return text;
 }
 
-std::string amp::explainMisfit(const FloatRange &range, llvm::StringRef name,
-                               FloatFormat format, const Decision &decision) {
-  std::string constant =
-      name.empty() ? "a constant operand" : "constant " + quoted(name);
+static std::string describe(llvm::StringRef name) {
+  return name.empty() ? "a constant operand" : "constant " + quoted(name);
+}
 
-  if (overflows(range, format)) {
-    bool clamps = decision.outOfRange == OutOfRange::Saturate &&
-                  decision.category != Category::Allow &&
-                  range.absmax >= kStandsForInfinity;
-    if (!clamps && decision.outOfRange != OutOfRange::Convert)
-      return llvm::formatv("{0} is out of the range of {1}: absmax {2} > {3}",
-                           constant, spellFormat(format), spell(range.absmax),
-                           spell(format.maxFinite()));
-  }
+std::string amp::explainOverflow(const FloatRange &range, llvm::StringRef name,
+                                 FloatFormat format, const Decision &decision) {
+  if (!overflows(range, format) || decision.outOfRange == OutOfRange::Convert)
+    return {};
+  if (decision.outOfRange == OutOfRange::Saturate &&
+      decision.category != Category::Allow &&
+      range.absmax >= kStandsForInfinity)
+    return {};
+  return llvm::formatv("{0} is out of the range of {1}: absmax {2} > {3}",
+                       describe(name), spellFormat(format), spell(range.absmax),
+                       spell(format.maxFinite()));
+}
 
+std::string amp::explainUnderflow(const FloatRange &range, llvm::StringRef name,
+                                  FloatFormat format,
+                                  const Decision &decision) {
   bool isParameter =
       range.count <= kParameterElements && decision.category != Category::Allow;
   double value = isParameter ? range.smallestNonzero : range.absmax;
-  if (decision.underflow == Underflow::KeepFloat32 && range.absmax > 0 &&
-      underflows(value, format))
-    return llvm::formatv("{0} underflows in {1}: {2}{3}", constant,
-                         spellFormat(format), isParameter ? "" : "absmax ",
-                         spell(value));
-  return {};
+  if (decision.underflow != Underflow::KeepFloat32 || range.absmax == 0 ||
+      !underflows(value, format))
+    return {};
+  return llvm::formatv("{0} underflows in {1}: {2}{3}", describe(name),
+                       spellFormat(format), isParameter ? "" : "absmax ",
+                       spell(value));
 }
 
 std::string amp::spellFormat(FloatFormat format) {

@@ -277,21 +277,34 @@ void OperationPlans::mergeRanges(const OperationPlan &plan) {
 
 /// A constant that does not fit is an obstacle to the whole operation: what it
 /// stands for would be lost wherever the operation computes in low precision.
+/// Beside weights that do not vanish, however, others may: a bias of 1e-8 adds
+/// nothing to what the weights give.
 void OperationPlans::checkConstants(OperationPlan &plan) {
-  std::string misfit;
+  std::string overflow, underflow;
+  bool allUnderflow = true;
   for (auto [operand, number] :
        llvm::zip_equal(plan.op->getOperands(), plan.operandVariables)) {
     if (number < 0 || !plan.variables[number].moves ||
         plan.variables[number].obstacle)
       continue;
     const FloatRange *range = getRange(operand);
-    if (range && misfit.empty())
-      misfit = explainMisfit(*range, constants.lookup(operand).name, low,
-                             plan.decision);
+    if (!range)
+      continue;
+    StringRef name = constants.lookup(operand).name;
+    std::string tooLarge = explainOverflow(*range, name, low, plan.decision);
+    std::string tooSmall = explainUnderflow(*range, name, low, plan.decision);
+    allUnderflow &= !tooSmall.empty();
+    if (overflow.empty())
+      overflow = std::move(tooLarge);
+    if (underflow.empty())
+      underflow = std::move(tooSmall);
   }
-  if (misfit.empty())
+  if (plan.decision.category == Category::Allow && !allUnderflow)
+    underflow.clear();
+  if (overflow.empty() && underflow.empty())
     return;
-  auto obstacle = StringAttr::get(plan.op->getContext(), misfit);
+  auto obstacle = StringAttr::get(plan.op->getContext(),
+                                  overflow.empty() ? underflow : overflow);
   for (TypeVariable &variable : plan.variables)
     if (variable.moves && !variable.obstacle)
       variable.obstacle = obstacle;

@@ -252,35 +252,41 @@ void InsertCastsPass::retype() {
 // 4. Casts
 //===----------------------------------------------------------------------===//
 
+/// A copy of a constant in another element type; null if there can be none.
+static Value materialize(OpBuilder &builder, AutocastOpInterface constant,
+                         unsigned result, FloatType wanted) {
+  if ((!wanted.isF16() && !wanted.isBF16()) ||
+      !constant.supportsElementType(constant.getResultTypeVariable(result),
+                                    wanted))
+    return {};
+  TypedAttr source = constant.getAutocastConstantValue(result);
+  FloatType from = source ? getFloatElementType(source.getType()) : FloatType();
+  if (!from || (!from.isF32() && !from.isF64()))
+    return {};
+  auto annotation = constant->getAttrOfType<StringAttr>(AMPDialect::kOverflow);
+  bool toInfinity =
+      annotation && annotation == stringifyOverflow(Overflow::Infinity);
+  return constant.materializeConstant(
+      builder, result,
+      RoundedAttr::get(source,
+                       toInfinity ? Overflow::Infinity : Overflow::Saturate,
+                       wanted));
+}
+
 /// `value`, as it is, in another element type: a new constant or a cast.
 FailureOr<Value> InsertCastsPass::convert(OpBuilder &builder, Value value,
                                           FloatType wanted) {
   Type type = withFloatElementType(value.getType(), wanted);
   auto constant = value.getDefiningOp<AutocastOpInterface>();
-  if (constant && constant.isAutocastConstant() &&
-      (wanted.isF16() || wanted.isBF16())) {
+  if (constant && constant.isAutocastConstant()) {
     unsigned result = cast<OpResult>(value).getResultNumber();
-    TypedAttr source = constant.getAutocastConstantValue(result);
-    FloatType from =
-        source ? getFloatElementType(source.getType()) : FloatType();
-    if (from && (from.isF32() || from.isF64())) {
-      auto overflow =
-          constant->getAttrOfType<StringAttr>(AMPDialect::kOverflow);
-      bool toInfinity =
-          overflow && overflow == stringifyOverflow(Overflow::Infinity);
-      Value copy = constant.materializeConstant(
-          builder, result,
-          RoundedAttr::get(source,
-                           toInfinity ? Overflow::Infinity : Overflow::Saturate,
-                           wanted));
-      if (copy && copy.getType() != type)
+    if (Value copy = materialize(builder, constant, result, wanted)) {
+      if (copy.getType() != type)
         return constant->emitOpError()
                << "materialized a constant of " << copy.getType()
                << ", expected " << type;
-      if (copy) {
-        ++numConstants;
-        return copy;
-      }
+      ++numConstants;
+      return copy;
     }
   }
   ++numCasts;

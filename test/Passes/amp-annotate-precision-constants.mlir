@@ -114,6 +114,24 @@ func.func @underflow(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %6 : tensor<4xf32>
 }
 
+// A bias that vanishes beside the weights is no reason.
+
+// CHECK-LABEL: func.func @bias
+func.func @bias(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %w = t.const dense<1.0> : tensor<4xf32>
+  %b = t.const dense<1.0e-09> : tensor<4xf32>
+  // CHECK: t.conv
+  // CHECK-SAME: amp.precision = [f16]
+  %0 = t.conv %x, %w, %b : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.conv
+  // CHECK-SAME: underflows in float16: absmax 1e-09
+  %1 = t.conv %x, %b, %b : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.add
+  // CHECK-SAME: underflows in float16: 1e-09
+  %2 = t.add %0, %w, %b : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
 // Also where something moves the constant on its way.
 
 // CHECK-LABEL: func.func @moved

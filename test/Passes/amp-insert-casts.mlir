@@ -134,7 +134,8 @@ func.func @unused_constants() -> tensor<2xf32> {
   return %b : tensor<2xf32>
 }
 
-// A constant of another shape than its value, and one that can't be rounded.
+// A constant of another shape than its value, and constants that can't be
+// rounded.
 
 // CHECK-LABEL: func.func @other_constants
 func.func @other_constants() {
@@ -145,6 +146,12 @@ func.func @other_constants() {
   // CHECK-NEXT: amp.cast %[[H]] : tensor<2xf16> to tensor<2xf32>
   %b = t.const dense<1.0> : tensor<2xf16>
   %1 = t.relu %b {amp.precision = [f32]} : (tensor<2xf16>) -> tensor<2xf16>
+  // CHECK: %[[N:.*]] = t.const dense<1.0{{.*}}> : tensor<2xf32> {no_bf16}
+  // CHECK-NEXT: amp.cast %[[N]] : tensor<2xf32> to tensor<2xbf16>
+  // CHECK-NEXT: t.const #amp.rounded<dense<1.0{{.*}}> : tensor<2xf32>, saturate> : tensor<2xf16> {no_bf16}
+  %c = t.const dense<1.0> : tensor<2xf32> {no_bf16}
+  %2 = t.relu %c {amp.precision = [bf16]} : (tensor<2xf32>) -> tensor<2xf32>
+  %3 = t.relu %c {amp.precision = [f16]} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 

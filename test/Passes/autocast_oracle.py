@@ -48,14 +48,17 @@ def type_variables(operation: Operation) -> list[tuple[list[int], list[int]]]:
     return special.get(operation.kind, [everything])
 
 
-def fits(constant: str, operation: Operation, low: str) -> bool:
-    """Whether the operation may read the constant in the low format."""
+def overflows(constant: str, operation: Operation, low: str) -> bool:
+    """Whether the constant is too large for the operation in the low format."""
     magnitude = abs(CONSTANTS[constant])
-    if magnitude == float("inf"):
-        return True
-    if magnitude > LARGEST[low]:
-        return operation.kind in SATURATING and magnitude >= 1e8
-    return not (low == "f16" and magnitude < 1e-6)
+    if magnitude == float("inf") or magnitude <= LARGEST[low]:
+        return False
+    return operation.kind not in SATURATING or magnitude < 1e8
+
+
+def underflows(constant: str, low: str) -> bool:
+    """Whether the constant is too small for the low format."""
+    return low == "f16" and abs(CONSTANTS[constant]) < 1e-6
 
 
 @dataclass
@@ -105,11 +108,13 @@ class Oracle:
         if operation.kind == "conv" and self.low == "bf16":
             return True
         moving = [index for operands, _ in type_variables(operation) for index in operands]
-        return any(
-            not fits(self.constants[value], operation, self.low)
-            for value in (operation.operands[index] for index in moving)
-            if value in self.constants
-        )
+        values = [operation.operands[index] for index in moving]
+        constants = [self.constants[value] for value in values if value in self.constants]
+        if any(overflows(constant, operation, self.low) for constant in constants):
+            return True
+        small = [underflows(constant, self.low) for constant in constants]
+        # A bias that vanishes beside weights that don't is no reason.
+        return all(small) if CATEGORIES[operation.kind] == "allow" and small else any(small)
 
     def join(self, value: Value, format_: str | None) -> None:
         """Lets a format reach a value."""

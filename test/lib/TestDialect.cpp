@@ -108,6 +108,9 @@ int amp::test::CastOp::getResultTypeVariable(unsigned) { return -1; }
 // Constants
 //===----------------------------------------------------------------------===//
 
+bool ConstOp::supportsElementType(int, FloatType elementType) {
+  return !getNoBf16() || !elementType.isBF16();
+}
 bool ConstOp::isAutocastConstant() { return true; }
 TypedAttr ConstOp::getAutocastConstantValue(unsigned) { return getValue(); }
 
@@ -115,7 +118,8 @@ Value ConstOp::materializeConstant(OpBuilder &builder, unsigned,
                                    TypedAttr value) {
   Type type = amp::withFloatElementType(
       getType(), amp::getFloatElementType(value.getType()));
-  return ConstOp::create(builder, getLoc(), type, value, getNodeNameAttr());
+  return ConstOp::create(builder, getLoc(), type, value, getNodeNameAttr(),
+                         getNoBf16());
 }
 
 //===----------------------------------------------------------------------===//

@@ -84,10 +84,10 @@ def T_CastOp : T_Op<"cast", ["getResultTypeVariable"]>;
 
 def T_ConstOp : Op<T_Dialect, "const", [
     Pure, DeclareOpInterfaceMethods<AutocastOpInterface,
-        ["getAutocastNodeName", "isAutocastConstant",
+        ["getAutocastNodeName", "supportsElementType", "isAutocastConstant",
          "getAutocastConstantValue", "materializeConstant"]>]> {
   let arguments = (ins TypedAttrInterface:$value,
-                       OptionalAttr<StrAttr>:$node_name);
+                       OptionalAttr<StrAttr>:$node_name, UnitAttr:$no_bf16);
   let results = (outs AnyType:$output);
   let assemblyFormat = "$value attr-dict custom<ConstantType>(type($output), "
                        "ref($value))";

@@ -472,7 +472,9 @@ def main() -> int:
     verdicts: list[Verdict] = []
     for model in models:
         verdicts += judge_in_process(model, dtypes, not options.no_rivals)
-        print(table(verdicts[-len(dtypes) :]).splitlines()[1], flush=True)
+        print(
+            "\n".join(table(verdicts[-len(dtypes) :]).splitlines()[1 : 1 + len(dtypes)]), flush=True
+        )
     print(table(verdicts))
     return 0 if all(verdict.passed for verdict in verdicts) else 1
 

@@ -23,7 +23,6 @@
 #include "mlir/Pass/PassManager.h"
 
 #include <chrono>
-#include <cstring>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -196,13 +195,10 @@ static void printReport(const ConversionReport &report,
     if (!options.quiet)
       text += report.toText();
   }
-  if (isStandardOutput(options.output)) {
-    (void)writeAll(STDERR_FILENO, text);
-    return;
-  }
-  if (int reason = writeAll(STDOUT_FILENO, text))
-    printWarning(llvm::Twine("cannot write the report to standard output: ") +
-                 std::strerror(reason));
+  if (isStandardOutput(options.output))
+    printAside(text);
+  else
+    printSummary(text);
 }
 
 int amp::runConvert(const llvm::opt::InputArgList &arguments) {
@@ -219,7 +215,7 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
 
   // Neither context nor module is freed: it would take as long as building
   // them, and the process ends.
-  MLIRContext &context = *new MLIRContext(getenv("MT") ? MLIRContext::Threading::ENABLED : MLIRContext::Threading::DISABLED);
+  MLIRContext &context = *new MLIRContext;
   context.printOpOnDiagnostic(false);
   ProgressLine progress(!options.quiet);
   FirstErrorPrinter errors(&context, [&] { progress.stop(); });
@@ -237,7 +233,6 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
     report.collectBefore(module);
   report.importSeconds = watch.lap();
 
-  if (!getenv("ST")) context.enableMultithreading();
   if (options.dtype != "none") {
     progress.begin("deciding");
     errors.setSubject(quoted(options.input));
@@ -270,7 +265,8 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
     report.policy = options.policy;
     report.outputBytes = sizes->model;
     report.outputDataBytes = sizes->data;
-    report.isInline = options.externalData == ExternalData::Inline;
+    report.isInline =
+        options.externalData == ExternalData::Inline || isText(options.output);
     printReport(report, options);
   }
   return ExitSuccess;

@@ -337,7 +337,7 @@ int amp::runInspect(const llvm::opt::InputArgList &arguments) {
   setFatalErrorSubject(quoted(paths[0]));
 
   // Not freed, see Convert.cpp.
-  MLIRContext &context = *new MLIRContext(MLIRContext::Threading::DISABLED);
+  MLIRContext &context = *new MLIRContext;
   context.printOpOnDiagnostic(false);
   FirstErrorPrinter errors(&context);
   ImportOptions options;

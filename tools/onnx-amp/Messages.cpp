@@ -7,6 +7,7 @@
 #include "Messages.h"
 
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <cerrno>
 #include <cstring>
@@ -14,7 +15,8 @@
 
 using namespace amp;
 
-int amp::writeAll(int descriptor, llvm::StringRef text) {
+/// Returns 0 or the reason as errno.
+static int writeAll(int descriptor, llvm::StringRef text) {
   while (!text.empty()) {
     ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR)
@@ -24,6 +26,13 @@ int amp::writeAll(int descriptor, llvm::StringRef text) {
     text = text.drop_front(written);
   }
   return 0;
+}
+
+/// The system's words for an errno, in lower case as all errors.
+static std::string describe(int number) {
+  std::string text = std::strerror(number);
+  text[0] = llvm::toLower(text[0]);
+  return text;
 }
 
 static void printLine(llvm::StringRef kind, const llvm::Twine &text) {
@@ -37,8 +46,7 @@ static void printLine(llvm::StringRef kind, const llvm::Twine &text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       c = ' ';
   line += '\n';
-  // There is nobody to tell if it fails.
-  (void)writeAll(STDERR_FILENO, line);
+  printAside(line);
 }
 
 void amp::printError(const llvm::Twine &text) { printLine("error", text); }
@@ -47,10 +55,21 @@ void amp::printWarning(const llvm::Twine &text) { printLine("warning", text); }
 
 bool amp::printOutput(llvm::StringRef text) {
   int reason = writeAll(STDOUT_FILENO, text);
-  if (reason)
-    printError(llvm::Twine("cannot write to standard output: ") +
-               std::strerror(reason));
+  if (reason && reason != EPIPE)
+    printError("cannot write to standard output: " + describe(reason));
   return !reason;
+}
+
+void amp::printAside(llvm::StringRef text) {
+  // There is nobody to tell if it fails.
+  (void)writeAll(STDERR_FILENO, text);
+}
+
+void amp::printSummary(llvm::StringRef text) {
+  int reason = writeAll(STDOUT_FILENO, text);
+  if (reason && reason != EPIPE)
+    printWarning("cannot write the summary to standard output: " +
+                 describe(reason));
 }
 
 FirstErrorPrinter::FirstErrorPrinter(mlir::MLIRContext *context,

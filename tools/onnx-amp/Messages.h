@@ -19,11 +19,16 @@ namespace amp {
 void printError(const llvm::Twine &text);
 void printWarning(const llvm::Twine &text);
 
-/// Writes all of `text` to standard output, or fails after an error.
+/// Writes all of `text` to standard output, or fails after an error. There is
+/// none if the reader has gone away, which it may.
 bool printOutput(llvm::StringRef text);
 
-/// Writes all of `text` to a descriptor; returns 0 or the reason as errno.
-int writeAll(int descriptor, llvm::StringRef text);
+/// Writes all of `text` to standard error, as far as that goes.
+void printAside(llvm::StringRef text);
+
+/// Like printOutput(), for what is not what the command was asked for: a
+/// failure is a warning.
+void printSummary(llvm::StringRef text);
 
 /// While it lives, the first error of a context is printed as one line; what
 /// follows, notes and warnings are not: they are consequences of the first.

@@ -11,7 +11,7 @@
 using namespace amp;
 using namespace mlir;
 
-static bool isText(StringRef path) { return path.ends_with(".onnxtxt"); }
+bool amp::isText(StringRef path) { return path.ends_with(".onnxtxt"); }
 
 bool amp::isStandardOutput(StringRef path) {
   return path == "-" || path == "/dev/stdout";

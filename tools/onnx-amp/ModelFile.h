@@ -28,6 +28,9 @@ mlir::FailureOr<ExportedSizes> writeModel(mlir::ModuleOp module,
 /// True for the names that mean standard output.
 bool isStandardOutput(llvm::StringRef path);
 
+/// True for the names of files in ONNX's text form, which holds all data.
+bool isText(llvm::StringRef path);
+
 } // namespace amp
 
 #endif // AMP_TOOLS_ONNX_AMP_MODELFILE_H

@@ -38,7 +38,7 @@ void ProgressLine::stop() {
   changed.notify_all();
   background.reset();
   if (drawn)
-    (void)writeAll(STDERR_FILENO, "\r" + std::string(drawn, ' ') + "\r");
+    printAside("\r" + std::string(drawn, ' ') + "\r");
   drawn = 0;
 }
 
@@ -68,5 +68,5 @@ void ProgressLine::draw() {
   if (size < drawn)
     text.append(drawn - size, ' ');
   drawn = size;
-  (void)writeAll(STDERR_FILENO, "\r" + text);
+  printAside("\r" + text);
 }

@@ -110,8 +110,8 @@ def AutocastOpInterface : OpInterface<"AutocastOpInterface"> {
     InterfaceMethod<[{
         Returns true if the operator admits this float type for everything that
         shares `variable`, in the version that this operation is read with.
-        Called by the analysis before it moves a variable, and by
-        amp-verify-precision.
+        Called by the analysis before it moves a variable, by amp-insert-casts
+        before it copies a constant, and by amp-verify-precision.
       }],
       "bool", "supportsElementType",
       (ins "int":$variable, "::mlir::FloatType":$elementType), [{}], [{

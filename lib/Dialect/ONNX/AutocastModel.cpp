@@ -103,22 +103,25 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
     const Schema *schema = getSchema(op);
     if (!schema)
       return false;
-    // Asked of a value that is there: a variable may stand for a tensor and
-    // for a sequence of tensors.
+    // Asked of the values that are there: a variable may stand for a tensor and
+    // for a sequence of tensors. A value of unknown type (of an operator without
+    // a schema) can't be moved, and holds in place what shares its variable.
     auto admits = [&](const Parameter *parameter, Type type) {
-      return parameter && (parameter->typeVariable != variable ||
-                           parameter->types.admits(
-                               amp::withFloatElementType(type, elementType)));
+      if (!parameter || parameter->typeVariable != variable)
+        return true;
+      if (isa<UnknownType>(type))
+        return false;
+      return !getFloatElementType(type) ||
+             parameter->types.admits(
+                 amp::withFloatElementType(type, elementType));
     };
     for (auto [position, value] :
          llvm::zip_equal(inputPositions(op), op->getOperands()))
-      if (getFloatElementType(value.getType()) &&
-          !admits(schema->inputAt(position), value.getType()))
+      if (!admits(schema->inputAt(position), value.getType()))
         return false;
     for (auto [position, value] :
          llvm::zip_equal(outputPositions(op), op->getResults()))
-      if (getFloatElementType(value.getType()) &&
-          !admits(schema->outputAt(position), value.getType()))
+      if (!admits(schema->outputAt(position), value.getType()))
         return false;
     return true;
   }

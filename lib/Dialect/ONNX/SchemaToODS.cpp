@@ -336,8 +336,8 @@ void printOperator(std::ostream &td, std::ostream &table, const Operator &op) {
   for (const std::string &trait : traits)
     list += (list.size() > 1 ? ", " : "") + trait;
   list += "]";
-  if (!regions.empty() && op.domain.empty())
-    td << "!listconcat(" << list << ", ONNX_ControlFlow<\"" << op.name
+  if (op.domain.empty())
+    td << "!listconcat(" << list << ", ONNX_OperatorTraits<\"" << op.name
        << "\">.traits)";
   else
     td << list;

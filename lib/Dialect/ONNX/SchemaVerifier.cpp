@@ -157,6 +157,23 @@ std::optional<AttributeKind> attributeKindOf(Attribute attribute) {
   return AttributeKind::TypeProtos;
 }
 
+LogicalResult verifySingleValue(Operation *op) {
+  SmallVector<StringRef, 2> values;
+  const Schema *schema = getSchema(op);
+  DictionaryAttr all = op->getAttrDictionary();
+  DictionaryAttr fields = attributeFields(op);
+  if (schema)
+    for (const auto &attribute : schema->attributes) {
+      StringRef name = attribute.first();
+      if (all.contains(name) || (fields && fields.contains(name)))
+        values.push_back(name);
+    }
+  if (values.size() == 1)
+    return success();
+  return nodeError(op) << "expects its value in one attribute, but got "
+                       << values.size() << " of them";
+}
+
 LogicalResult verifySchema(Operation *op) {
   const OperatorInfo *info = lookupOperator(op->getName());
   if (!info)

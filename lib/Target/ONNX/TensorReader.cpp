@@ -341,9 +341,12 @@ llvm::Expected<TypedAttr> TensorReader::elements(const Parts &parts,
       }
     }
     unsigned width = number == FloatData ? 4 : 8;
-    if (bytes.size() % width)
+    if (bytes.size() % width) {
       input.fail(parts.data[0].bytes.begin(),
-                 "packed floats end inside a number");
+                 "packed floats of tensor " + quoted(parts.name) +
+                     " end inside a number");
+      return input.takeError();
+    }
     if (bytes.size() != parts.byteSize)
       return error("has " + Twine(bytes.size() / width) + " numbers, expected " +
                    Twine(parts.byteSize / width) + " (" + what + ")");

@@ -117,3 +117,13 @@ func.func @initializer() {
   %w = onnx.Initializer <dense<1.0> : tensor<2xf32>> : tensor<2xf16>
   return
 }
+
+// -----
+
+module attributes {onnx.model = {opset_import = [{domain = "", version = 17 : i64}]}} {
+  func.func @constant() {
+    // expected-error@+1 {{node (Constant, opset 17) expects its value in one attribute, but got 0 of them}}
+    %0 = "onnx.Constant"() : () -> tensor<f32>
+    return
+  }
+}

@@ -36,13 +36,19 @@ class ONNX_Op<string mnemonic, list<Trait> traits = []>
 class ONNX_Operator<string mnemonic, list<Trait> traits = []>
     : ONNX_Op<mnemonic, !listconcat(traits, [ONNX_SchemaVerified])>;
 
-/// What the operators with subgraphs tell analyses of how values flow through
-/// their regions; implemented in lib/Dialect/ONNX/ControlFlow.cpp. An operator
-/// that is not named here is opaque.
-class ONNX_ControlFlow<string operator> {
+/// A `Constant` has one value, in one of its attributes.
+def ONNX_SingleValue : NativeOpTrait<"SingleValue"> {
+  let cppNamespace = "::amp::onnx";
+}
+
+/// What operators of ai.onnx have beyond their schema. The control flow that
+/// analyses ask for is implemented in lib/Dialect/ONNX/ControlFlow.cpp; an
+/// operator with subgraphs that is not named here is opaque.
+class ONNX_OperatorTraits<string operator> {
   defvar branch = [DeclareOpInterfaceMethods<RegionBranchOpInterface,
     ["getEntrySuccessorOperands", "areTypesCompatible"]>];
   list<Trait> traits = !cond(
+    !eq(operator, "Constant"): [ONNX_SingleValue],
     !eq(operator, "If"): branch,
     !eq(operator, "Loop"): branch,
     !eq(operator, "Scan"): branch,

@@ -26,6 +26,18 @@ public:
   }
 };
 
+/// Checks that exactly one attribute says the value of a constant.
+mlir::LogicalResult verifySingleValue(mlir::Operation *op);
+
+/// The trait of `Constant`, whose schema has all its attributes as optional.
+template <typename ConcreteOp>
+class SingleValue : public mlir::OpTrait::TraitBase<ConcreteOp, SingleValue> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) {
+    return verifySingleValue(op);
+  }
+};
+
 } // namespace amp::onnx
 
 #endif // AMP_DIALECT_ONNX_SCHEMAVERIFIER_H
