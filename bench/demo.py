@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import rivals
+from measure import exit_text
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "test" / "python")]
@@ -132,7 +133,7 @@ def convert(row: Row, command: Sequence[str | Path]) -> None:
     )
     row.seconds = time.perf_counter() - start
     if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        lines = done.stderr.strip().splitlines() or [exit_text(done.returncode)]
         row.status = f"does not convert: {lines[-1][:80]}"
         row.path = None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import statistics
 import subprocess
 import threading
@@ -44,7 +45,7 @@ class Series:
             if run.seconds is None:
                 return run.message
             if run.returncode != 0:
-                return f"exit code {run.returncode}: {run.message}"
+                return f"{exit_text(run.returncode)}: {run.message}"
         return None
 
     @property
@@ -63,6 +64,13 @@ class Series:
     def anonymous_bytes(self) -> int:
         """Largest anonymous memory of the runs in which it was watched."""
         return max((run.anonymous_bytes for run in self.runs), default=0)
+
+
+def exit_text(returncode: int) -> str:
+    """An exit code, or the signal that ended the process."""
+    if returncode < 0:
+        return f"killed by {signal.Signals(-returncode).name}"
+    return f"exit code {returncode}"
 
 
 def run(command: Sequence[str | Path], limit: float, watch_memory: bool = False) -> Run:

@@ -53,8 +53,9 @@ static std::string describe(llvm::StringRef name) {
   return name.empty() ? "a constant operand" : "constant " + quoted(name);
 }
 
-std::string amp::explainOverflow(const FloatRange &range, llvm::StringRef name,
-                                 FloatFormat format, const Decision &decision) {
+static std::string explainOverflow(const FloatRange &range,
+                                   llvm::StringRef name, FloatFormat format,
+                                   const Decision &decision) {
   if (!overflows(range, format) || decision.outOfRange == OutOfRange::Convert)
     return {};
   if (decision.outOfRange == OutOfRange::Saturate &&
@@ -66,9 +67,9 @@ std::string amp::explainOverflow(const FloatRange &range, llvm::StringRef name,
                        spell(format.maxFinite()));
 }
 
-std::string amp::explainUnderflow(const FloatRange &range, llvm::StringRef name,
-                                  FloatFormat format,
-                                  const Decision &decision) {
+static std::string explainUnderflow(const FloatRange &range,
+                                    llvm::StringRef name, FloatFormat format,
+                                    const Decision &decision) {
   bool isParameter =
       range.count <= kParameterElements && decision.category != Category::Allow;
   double value = isParameter ? range.smallestNonzero : range.absmax;
@@ -78,6 +79,13 @@ std::string amp::explainUnderflow(const FloatRange &range, llvm::StringRef name,
   return llvm::formatv("{0} underflows in {1}: {2}{3}", describe(name),
                        spellFormat(format), isParameter ? "" : "absmax ",
                        spell(value));
+}
+
+std::string amp::explainMisfit(const FloatRange &range, llvm::StringRef name,
+                               FloatFormat format, const Decision &decision) {
+  std::string overflow = explainOverflow(range, name, format, decision);
+  return overflow.empty() ? explainUnderflow(range, name, format, decision)
+                          : overflow;
 }
 
 std::string amp::spellFormat(FloatFormat format) {

@@ -21,14 +21,9 @@ namespace amp {
 bool overflows(const FloatRange &range, FloatFormat format);
 
 /// Why an operation with this decision can't read a constant of this range in
-/// `format`, as values are too large; empty if it can. `name` is the
-/// constant's, and may be empty.
-std::string explainOverflow(const FloatRange &range, llvm::StringRef name,
-                            FloatFormat format, const Decision &decision);
-
-/// The same, as values are too small.
-std::string explainUnderflow(const FloatRange &range, llvm::StringRef name,
-                             FloatFormat format, const Decision &decision);
+/// `format`; empty if it can. `name` is the constant's, and may be empty.
+std::string explainMisfit(const FloatRange &range, llvm::StringRef name,
+                          FloatFormat format, const Decision &decision);
 
 /// "float16", "bfloat16", …: formats in messages, as ONNX and PyTorch write
 /// them.

@@ -107,17 +107,19 @@ void OperationPlans::addVariables(OperationPlan &plan) {
       getVariable(plan, number, type).hasResults = true;
   }
 
-  // A variable of results alone is said by an attribute, or by nothing.
+  // A variable of results alone is said by an attribute, or by nothing; regions
+  // without control flow that we know of rely on the types around them.
   FloatType lowType = getFloatType(op->getContext(), low);
   for (auto [number, variable] : llvm::enumerate(plan.variables)) {
     variable.moves = variable.elementType && variable.elementType.isF32() &&
-                     variable.hasOperands &&
+                     variable.hasOperands && op->getNumRegions() == 0 &&
                      plan.decision.category != Category::Keep;
     if (!variable.moves)
       continue;
     if (plan.mainVariable < 0)
       plan.mainVariable = number;
-    if (!op.supportsElementType(number, lowType))
+    if (plan.decision.category != Category::Deny &&
+        !op.supportsElementType(number, lowType))
       variable.obstacle = StringAttr::get(
           op->getContext(),
           spellFormat(low) + " is not a type of " + describeOperator(op));
@@ -277,34 +279,29 @@ void OperationPlans::mergeRanges(const OperationPlan &plan) {
 
 /// A constant that does not fit is an obstacle to the whole operation: what it
 /// stands for would be lost wherever the operation computes in low precision.
-/// Beside weights that do not vanish, however, others may: a bias of 1e-8 adds
-/// nothing to what the weights give.
 void OperationPlans::checkConstants(OperationPlan &plan) {
-  std::string overflow, underflow;
-  bool allUnderflow = true;
-  for (auto [operand, number] :
-       llvm::zip_equal(plan.op->getOperands(), plan.operandVariables)) {
+  std::string misfit;
+  for (auto [index, number] : llvm::enumerate(plan.operandVariables)) {
     if (number < 0 || !plan.variables[number].moves ||
         plan.variables[number].obstacle)
       continue;
+    Value operand = plan.op->getOperand(index);
     const FloatRange *range = getRange(operand);
     if (!range)
       continue;
-    StringRef name = constants.lookup(operand).name;
-    std::string tooLarge = explainOverflow(*range, name, low, plan.decision);
-    std::string tooSmall = explainUnderflow(*range, name, low, plan.decision);
-    allUnderflow &= !tooSmall.empty();
-    if (overflow.empty())
-      overflow = std::move(tooLarge);
-    if (underflow.empty())
-      underflow = std::move(tooSmall);
+    Decision decision = plan.decision;
+    if (!decision.flushedOperands.empty() &&
+        llvm::is_contained(decision.flushedOperands,
+                           plan.op.getOperandPosition(index)))
+      decision.underflow = Underflow::Flush;
+    misfit =
+        explainMisfit(*range, constants.lookup(operand).name, low, decision);
+    if (!misfit.empty())
+      break;
   }
-  if (plan.decision.category == Category::Allow && !allUnderflow)
-    underflow.clear();
-  if (overflow.empty() && underflow.empty())
+  if (misfit.empty())
     return;
-  auto obstacle = StringAttr::get(plan.op->getContext(),
-                                  overflow.empty() ? underflow : overflow);
+  auto obstacle = StringAttr::get(plan.op->getContext(), misfit);
   for (TypeVariable &variable : plan.variables)
     if (variable.moves && !variable.obstacle)
       variable.obstacle = obstacle;

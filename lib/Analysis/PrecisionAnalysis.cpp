@@ -189,6 +189,8 @@ private:
 
   /// Why no type variable of an operation moves, its category apart.
   static std::string explainFixed(const OperationPlan &plan) {
+    if (plan.op->getNumRegions() > 0)
+      return "its regions are of no known control flow";
     for (const TypeVariable &variable : plan.variables) {
       if (!variable.hasOperands || variable.elementType.isF32())
         continue;

@@ -114,7 +114,7 @@ func.func @underflow(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %6 : tensor<4xf32>
 }
 
-// A bias that vanishes beside the weights is no reason.
+// The policy says of which operands that is no reason: of biases.
 
 // CHECK-LABEL: func.func @bias
 func.func @bias(%x: tensor<4xf32>) -> tensor<4xf32> {

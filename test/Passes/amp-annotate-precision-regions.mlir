@@ -145,6 +145,28 @@ func.func @structured_control_flow(%c: i1, %x: tensor<4xf32>, %n: index) -> tens
   return %1 : tensor<4xf32>
 }
 
+// Regions that nothing is known of keep the types at their borders.
+
+// CHECK-LABEL: func.func @unknown_regions
+func.func @unknown_regions(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = t.matmul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.map %{{[^ ]*}} {amp.category = "clear", amp.reason = "its regions are of no known control flow"}
+  %1 = t.map %0 : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%s: tensor<4xf32>):
+    // CHECK: t.relu
+    // CHECK-SAME: its inputs are float32
+    %2 = t.relu %s : (tensor<4xf32>) -> tensor<4xf32>
+    // CHECK: t.relu
+    // CHECK-SAME: its inputs are float16
+    %3 = t.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
+    t.yield %3 : tensor<4xf32>
+  }
+  // CHECK: t.relu
+  // CHECK-SAME: its inputs are float32
+  %4 = t.relu %1 : (tensor<4xf32>) -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+}
+
 // Code that never runs has types, too.
 
 // CHECK-LABEL: func.func @dead_branch

@@ -112,9 +112,7 @@ class Oracle:
         constants = [self.constants[value] for value in values if value in self.constants]
         if any(overflows(constant, operation, self.low) for constant in constants):
             return True
-        small = [underflows(constant, self.low) for constant in constants]
-        # A bias that vanishes beside weights that don't is no reason.
-        return all(small) if CATEGORIES[operation.kind] == "allow" and small else any(small)
+        return any(underflows(constant, self.low) for constant in constants)
 
     def join(self, value: Value, format_: str | None) -> None:
         """Lets a format reach a value."""

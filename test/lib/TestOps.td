@@ -93,6 +93,17 @@ def T_ConstOp : Op<T_Dialect, "const", [
                        "ref($value))";
 }
 
+// A region that nothing is known of.
+def T_MapOp : Op<T_Dialect, "map", [
+    DeclareOpInterfaceMethods<AutocastOpInterface>]> {
+  let arguments = (ins Variadic<AnyType>:$inputs);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $inputs attr-dict `:` functional-type($inputs, $outputs) $body
+  }];
+}
+
 // Without AutocastOpInterface.
 def T_OpaqueOp : Op<T_Dialect, "opaque"> {
   let arguments = (ins Variadic<AnyType>:$inputs);

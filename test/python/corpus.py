@@ -259,7 +259,8 @@ class Judge:
                 source, target, "--dtype", dtype, "--policy", self.preset, timeout=600
             )
         except (AssertionError, subprocess.TimeoutExpired, ValueError) as error:
-            verdict.problems["convert"] = str(error)[:400]
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            verdict.problems["convert"] = lines[-1][:400]
             return None
         verdict.seconds = time.perf_counter() - start
         return target, summary

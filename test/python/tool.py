@@ -23,6 +23,8 @@ SOURCE_DIR = Path(__file__).resolve().parents[2]
 # The judges share code with the benchmarks and with the cases.
 sys.path[:0] = [str(SOURCE_DIR / "bench"), str(SOURCE_DIR / "test" / "cases")]
 
+from measure import exit_text  # noqa: E402
+
 
 def is_full(config: pytest.Config) -> bool:
     """Whether this is the run with the long tests."""
@@ -47,14 +49,14 @@ class Result:
     def expect_success(self) -> Result:
         """Returns itself, or fails with the command and its messages."""
         assert self.returncode == 0, (
-            f"exit code {self.returncode} from {' '.join(self.command)}\n{self.stderr[-2000:]}"
+            f"{exit_text(self.returncode)}: {' '.join(self.command)}\n{self.stderr[-2000:]}".strip()
         )
         return self
 
     def expect_error(self, *texts: str, code: int = 1) -> str:
         """Returns the line of the error; fails unless it is one line that names every text."""
         assert self.returncode == code, (
-            f"exit code {self.returncode} instead of {code} from {' '.join(self.command)}\n"
+            f"{exit_text(self.returncode)} instead of {code}: {' '.join(self.command)}\n"
             f"{self.stderr[-2000:]}"
         )
         lines = self.stderr.splitlines()

@@ -1,5 +1,4 @@
-//===- PrecisionAnalysis.h - which operation runs in which format -*- C++
-//-*-===//
+//===- PrecisionAnalysis.h - what runs in which format ----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -62,10 +62,9 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
     auto names = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs);
     if (!names)
       return {};
-    SmallVector<unsigned, 8> positions = outputPositions(op);
-    if (result >= positions.size() || positions[result] >= names.size())
-      return {};
-    auto name = dyn_cast<StringAttr>(names[positions[result]]);
+    unsigned position = outputPosition(op, result);
+    auto name = position < names.size() ? dyn_cast<StringAttr>(names[position])
+                                        : StringAttr();
     return name ? name.getValue() : StringRef();
   }
 
@@ -75,7 +74,7 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
     const Schema *schema = getSchema(op);
     if (!schema)
       return -1;
-    const Parameter *parameter = schema->inputAt(getOperandPosition(op, operand));
+    const Parameter *parameter = schema->inputAt(inputPosition(op, operand));
     return parameter ? parameter->typeVariable : -1;
   }
   int getResultTypeVariable(Operation *op, unsigned result) const {
@@ -86,14 +85,11 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
     const Schema *schema = getSchema(op);
     if (!schema)
       return -1;
-    SmallVector<unsigned, 8> positions = outputPositions(op);
-    const Parameter *parameter =
-        result < positions.size() ? schema->outputAt(positions[result]) : nullptr;
+    const Parameter *parameter = schema->outputAt(outputPosition(op, result));
     return parameter ? parameter->typeVariable : -1;
   }
   unsigned getOperandPosition(Operation *op, unsigned operand) const {
-    SmallVector<unsigned, 8> positions = inputPositions(op);
-    return operand < positions.size() ? positions[operand] : operand;
+    return inputPosition(op, operand);
   }
 
   bool supportsElementType(Operation *op, int variable,
@@ -142,12 +138,17 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
                             TypedAttr value) const {
     auto elementType =
         cast<FloatType>(cast<TensorType>(value.getType()).getElementType());
+    Type type = amp::withFloatElementType(op->getResult(result).getType(),
+                                          elementType);
+    if (const Schema *schema = getSchema(op))
+      if (const Parameter *parameter = schema->outputAt(result);
+          parameter && !parameter->types.admits(type))
+        return {}; // a cast takes its place
     DictionaryAttr proto;
     if (auto tensor = op->getAttrOfType<TensorAttr>("value"))
       proto = tensor.getProto();
     Operation *copy = builder.clone(*op);
-    copy->getResult(0).setType(amp::withFloatElementType(
-        op->getResult(result).getType(), elementType));
+    copy->getResult(0).setType(type);
     copy->setAttr("value", TensorAttr::get(op->getContext(), value, proto));
     copy->removeAttr("value_float");
     copy->removeAttr("value_floats");

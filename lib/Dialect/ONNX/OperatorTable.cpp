@@ -155,4 +155,32 @@ SmallVector<unsigned, 8> outputPositions(Operation *op) {
   return result;
 }
 
+unsigned inputPosition(Operation *op, unsigned operand) {
+  const OperatorInfo *info = lookupOperator(op->getName());
+  if (op->hasAttr(ONNXDialect::kAbsentInputs)) {
+    SmallVector<unsigned, 8> all = inputPositions(op);
+    return operand < all.size() ? all[operand] : operand;
+  }
+  if (!info)
+    return operand;
+  unsigned position = 0, first = 0;
+  for (auto [size, kind] :
+       llvm::zip_equal(operandGroupSizes(op, *info), info->operandKinds)) {
+    if (operand < first + size)
+      return position + (operand - first);
+    first += size;
+    position += size == 0 && kind != 'v' ? 1 : size;
+  }
+  return position + (operand - first);
+}
+
+unsigned outputPosition(Operation *op, unsigned result) {
+  // Without an empty name among them, results are where their names are.
+  auto names = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs);
+  if (names && names.size() == op->getNumResults())
+    return result;
+  SmallVector<unsigned, 8> all = outputPositions(op);
+  return result < all.size() ? all[result] : result;
+}
+
 } // namespace amp::onnx

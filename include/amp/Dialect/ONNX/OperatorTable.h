@@ -48,6 +48,11 @@ llvm::SmallVector<unsigned, 8> inputPositions(mlir::Operation *op);
 /// For each result its position in the node's list of outputs.
 llvm::SmallVector<unsigned, 8> outputPositions(mlir::Operation *op);
 
+/// The position of one operand or result, without making the whole list where
+/// that can be helped: nodes with very many inputs are asked for each of them.
+unsigned inputPosition(mlir::Operation *op, unsigned operand);
+unsigned outputPosition(mlir::Operation *op, unsigned result);
+
 } // namespace amp::onnx
 
 #endif // AMP_DIALECT_ONNX_OPERATORTABLE_H
