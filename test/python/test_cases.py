@@ -66,11 +66,11 @@ def results(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
     """Results of the selected cases."""
-    names = [
-        item.callspec.params["name"]
-        for item in request.session.items
-        if getattr(item, "originalname", "") == "test_case" and hasattr(item, "callspec")
+    parameters = [
+        getattr(getattr(item, "callspec", None), "params", {}) for item in request.session.items
     ]
+    all_names = {record["name"] for record in RECORDS}
+    names = [each["name"] for each in parameters if each.get("name") in all_names]
     if not is_full(request.config):
         large = {record["name"] for record in RECORDS if record["large"]}
         names = [name for name in names if name not in large]

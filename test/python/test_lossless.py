@@ -19,6 +19,7 @@ import onnx
 import pytest
 from lossless import differences, file_differences, value_differences
 from model_sources import ModelFile
+from synthetic import write_weights
 from tool import amp_translate, is_full, onnx_amp
 
 MIB = 1 << 20
@@ -46,7 +47,8 @@ def through_text(model: Path, work: Path) -> Path:
 def _through_mlir(model: Path, between: Path, *options: str) -> Path:
     translate, target = amp_translate(), between.with_name("out.onnx")
     translate.run("--onnx-to-mlir", *options, model, "-o", between, timeout=600).expect_success()
-    translate.run("--mlir-to-onnx", between, "-o", target, timeout=600).expect_success()
+    folder = [f"--external-data-folder={model.parent}"] if has_external_data(model) else []
+    translate.run("--mlir-to-onnx", *folder, between, "-o", target, timeout=600).expect_success()
     return target
 
 
@@ -139,8 +141,6 @@ def test_round_trip(
 @pytest.mark.full
 @pytest.mark.parametrize("way", ["convert", "bytecode"])
 def test_beyond_two_gigabytes(way: str) -> None:
-    from synthetic import write_weights
-
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "large.onnx"
         write_weights(model, 2500 * MIB, external="large.onnx.data")

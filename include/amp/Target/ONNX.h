@@ -38,10 +38,11 @@ mlir::OwningOpRef<mlir::ModuleOp> importONNX(llvm::StringRef path,
 
 /// The same for a model in memory, which `owner` keeps alive. `path` is what
 /// errors call it and where external data is looked for.
-mlir::OwningOpRef<mlir::ModuleOp>
-importONNX(llvm::StringRef bytes, std::shared_ptr<void> owner,
-           llvm::StringRef path, mlir::MLIRContext *context,
-           const ImportOptions &options = {});
+mlir::OwningOpRef<mlir::ModuleOp> importONNX(llvm::StringRef bytes,
+                                             std::shared_ptr<void> owner,
+                                             llvm::StringRef path,
+                                             mlir::MLIRContext *context,
+                                             const ImportOptions &options = {});
 
 /// The same for a model in ONNX's text form (onnx/defs/parser.h) in memory.
 mlir::OwningOpRef<mlir::ModuleOp>
@@ -77,8 +78,10 @@ mlir::FailureOr<ExportedSizes> exportONNX(mlir::ModuleOp module,
                                           llvm::StringRef path,
                                           const ExportOptions &options = {});
 
-/// Appends the model, with all tensors inside, to `bytes`.
-mlir::LogicalResult exportONNX(mlir::ModuleOp module, std::string &bytes);
+/// Appends the model to `bytes`. All tensors are inside, except those whose
+/// external data is found in `folder`, where the model will be put.
+mlir::LogicalResult exportONNX(mlir::ModuleOp module, std::string &bytes,
+                               llvm::StringRef folder = {});
 
 /// Appends the model in ONNX's text form.
 mlir::LogicalResult exportONNXText(mlir::ModuleOp module, std::string &text);

@@ -28,8 +28,8 @@ TypedAttr constantValue(Operation *op) {
     return DenseElementsAttr::get(RankedTensorType::get({}, f32),
                                   ArrayRef<Attribute>(number));
   if (auto numbers = op->getAttrOfType<DenseF32ArrayAttr>("value_floats"))
-    return DenseElementsAttr::get(
-        RankedTensorType::get({numbers.size()}, f32), numbers.asArrayRef());
+    return DenseElementsAttr::get(RankedTensorType::get({numbers.size()}, f32),
+                                  numbers.asArrayRef());
   return {};
 }
 
@@ -100,26 +100,26 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
     if (!schema)
       return false;
     // Asked of the values that are there: a variable may stand for a tensor and
-    // for a sequence of tensors. A value of unknown type (of an operator without
-    // a schema) can't be moved, and holds in place what shares its variable.
-    auto admits = [&](const Parameter *parameter, Type type) {
+    // for a sequence of tensors. A value of unknown type (of an operator
+    // without a schema) can't be moved, and holds in place what shares its
+    // variable.
+    bool admitted = true, isUnknown = false, isPresent = false;
+    auto ask = [&](const Parameter *parameter, Type type) {
       if (!parameter || parameter->typeVariable != variable)
-        return true;
-      if (isa<UnknownType>(type))
-        return false;
-      return !getFloatElementType(type) ||
-             parameter->types.admits(
-                 amp::withFloatElementType(type, elementType));
+        return;
+      FloatType present = getFloatElementType(type);
+      isUnknown |= isa<UnknownType>(type);
+      isPresent |= present == elementType;
+      admitted &= !present || parameter->types.admits(
+                                  amp::withFloatElementType(type, elementType));
     };
     for (auto [position, value] :
          llvm::zip_equal(inputPositions(op), op->getOperands()))
-      if (!admits(schema->inputAt(position), value.getType()))
-        return false;
+      ask(schema->inputAt(position), value.getType());
     for (auto [position, value] :
          llvm::zip_equal(outputPositions(op), op->getResults()))
-      if (!admits(schema->outputAt(position), value.getType()))
-        return false;
-    return true;
+      ask(schema->outputAt(position), value.getType());
+    return admitted && (!isUnknown || isPresent);
   }
 
   bool isAutocastConstant(Operation *op) const {
@@ -138,8 +138,8 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
                             TypedAttr value) const {
     auto elementType =
         cast<FloatType>(cast<TensorType>(value.getType()).getElementType());
-    Type type = amp::withFloatElementType(op->getResult(result).getType(),
-                                          elementType);
+    Type type =
+        amp::withFloatElementType(op->getResult(result).getType(), elementType);
     if (const Schema *schema = getSchema(op))
       if (const Parameter *parameter = schema->outputAt(result);
           parameter && !parameter->types.admits(type))
@@ -156,9 +156,9 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
     if (auto name = op->getAttrOfType<StringAttr>(ONNXDialect::kName);
         name && !name.getValue().empty())
       if (std::optional<ElementType> element = fromType(elementType))
-        copy->setAttr(ONNXDialect::kName,
-                      builder.getStringAttr(name.getValue() + "_" +
-                                            nameOf(*element)));
+        copy->setAttr(
+            ONNXDialect::kName,
+            builder.getStringAttr(name.getValue() + "_" + nameOf(*element)));
     return copy->getResult(0);
   }
 
@@ -179,17 +179,15 @@ void Model::getElementTypeFlow(Operation *op,
     return;
   OperandRange carried =
       branch.getEntrySuccessorOperands(RegionSuccessor(&op->getRegion(0)));
-  MutableOperandRange forwarded = yield.getMutableSuccessorOperands(
-      RegionSuccessor(op, op->getResults()));
+  MutableOperandRange forwarded =
+      yield.getMutableSuccessorOperands(RegionSuccessor(op, op->getResults()));
   // What follows the carried values among results and yielded ones is stacked.
   auto numCarried = static_cast<size_t>(carried.size());
   size_t firstYielded = yield->getNumOperands() - 0;
-  firstYielded = forwarded.empty()
-                     ? (isa<LoopOp>(op) ? 1 : 0)
-                     : MutableArrayRef<OpOperand>(forwarded)
-                               .back()
-                               .getOperandNumber() +
-                           1;
+  firstYielded =
+      forwarded.empty()
+          ? (isa<LoopOp>(op) ? 1 : 0)
+          : MutableArrayRef<OpOperand>(forwarded).back().getOperandNumber() + 1;
   for (size_t i = numCarried; i < op->getNumResults(); ++i) {
     size_t yielded = firstYielded + (i - numCarried);
     if (yielded < yield->getNumOperands())
@@ -208,8 +206,7 @@ void *lookupAutocastModel(TypeID interfaceID, OperationName name) {
   if (interfaceID != AutocastOpInterface::getInterfaceID())
     return nullptr;
   static Model model;
-  if (lookupOperator(name) ||
-      name.getTypeID() == TypeID::get<InitializerOp>())
+  if (lookupOperator(name) || name.getTypeID() == TypeID::get<InitializerOp>())
     return static_cast<AutocastOpInterface::Concept *>(&model);
   return nullptr;
 }

@@ -36,8 +36,7 @@ bool agree(Type a, Type b) {
 
 /// A part of a list, cut where the list ends: counts come from attributes and
 /// may be wrong in a malformed operation.
-template <typename Range>
-Range slice(Range range, size_t first, size_t count) {
+template <typename Range> Range slice(Range range, size_t first, size_t count) {
   first = std::min<size_t>(first, range.size());
   count = std::min<size_t>(count, range.size() - first);
   return range.drop_front(first).take_front(count);
@@ -83,7 +82,8 @@ void IfOp::getSuccessorRegions(RegionBranchPoint point,
 }
 
 //===----------------------------------------------------------------------===//
-// Loop: (M, cond, carried…), body (i, cond, carried…) -> (cond, carried…, scanned…)
+// Loop: (M, cond, carried…), body (i, cond, carried…) -> (cond, carried…,
+// scanned…)
 //===----------------------------------------------------------------------===//
 
 bool LoopOp::areTypesCompatible(Type lhs, Type rhs) { return agree(lhs, rhs); }
@@ -96,11 +96,11 @@ void LoopOp::getSuccessorRegions(RegionBranchPoint point,
                                  SmallVectorImpl<RegionSuccessor> &regions) {
   Region &body = getBody();
   if (!body.empty())
-    regions.push_back(
-        RegionSuccessor(&body, slice(arguments(body), 2, carriedValues(*this))));
-  regions.push_back(RegionSuccessor(
-      getOperation(),
-      slice(getOperation()->getResults(), 0, carriedValues(*this))));
+    regions.push_back(RegionSuccessor(
+        &body, slice(arguments(body), 2, carriedValues(*this))));
+  regions.push_back(
+      RegionSuccessor(getOperation(), slice(getOperation()->getResults(), 0,
+                                            carriedValues(*this))));
 }
 
 //===----------------------------------------------------------------------===//
@@ -110,8 +110,7 @@ void LoopOp::getSuccessorRegions(RegionBranchPoint point,
 bool ScanOp::areTypesCompatible(Type lhs, Type rhs) { return agree(lhs, rhs); }
 
 OperandRange ScanOp::getEntrySuccessorOperands(RegionSuccessor) {
-  return slice<OperandRange>((*this)->getOperands(), 0,
-                             stateVariables(*this));
+  return slice<OperandRange>((*this)->getOperands(), 0, stateVariables(*this));
 }
 
 void ScanOp::getSuccessorRegions(RegionBranchPoint point,
@@ -120,9 +119,9 @@ void ScanOp::getSuccessorRegions(RegionBranchPoint point,
   if (!body.empty())
     regions.push_back(RegionSuccessor(
         &body, slice(arguments(body), 0, stateVariables(*this))));
-  regions.push_back(RegionSuccessor(
-      getOperation(),
-      slice(getOperation()->getResults(), 0, stateVariables(*this))));
+  regions.push_back(
+      RegionSuccessor(getOperation(), slice(getOperation()->getResults(), 0,
+                                            stateVariables(*this))));
 }
 
 //===----------------------------------------------------------------------===//

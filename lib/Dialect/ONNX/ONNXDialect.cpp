@@ -162,7 +162,8 @@ std::string describeNode(Operation *op) {
   auto name = op->getAttrOfType<StringAttr>(ONNXDialect::kName);
   if (name && !name.getValue().empty()) {
     text += " " + quoted(name.getValue());
-  } else if (auto outputs = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs)) {
+  } else if (auto outputs =
+                 op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs)) {
     // A node without a name goes by what it makes.
     for (Attribute output : outputs)
       if (auto string = dyn_cast<StringAttr>(output);

@@ -10,9 +10,7 @@ using namespace mlir;
 
 namespace amp::onnx {
 
-void ONNXDialect::registerOperators() {
-  registerONNXDialectOperations(this);
-}
+void ONNXDialect::registerOperators() { registerONNXDialectOperations(this); }
 
 LogicalResult InitializerOp::verify() {
   // Shapes may be refined by encodings (names of dimensions), so only the

@@ -104,9 +104,9 @@ Type fromProto(MLIRContext *context, const TypeProto &proto) {
       names.push_back(StringAttr::get(context, dim.dim_param()));
       named |= !dim.dim_param().empty();
     }
-    return RankedTensorType::get(shape, elementType,
-                                 named ? Attribute(DimsAttr::get(context, names))
-                                       : Attribute());
+    return RankedTensorType::get(
+        shape, elementType,
+        named ? Attribute(DimsAttr::get(context, names)) : Attribute());
   }
   case TypeProto::kSequenceType: {
     Type element = fromProto(context, proto.sequence_type().elem_type());
@@ -279,7 +279,8 @@ const AttributeProto *Context::getAttribute(const std::string &name) const {
     fillTensor(tensor, proto.mutable_t());
   } else if (auto sparse = dyn_cast<SparseTensorAttr>(attribute)) {
     proto.set_type(AttributeProto::SPARSE_TENSOR);
-    fillTensor(sparse.getValues(), proto.mutable_sparse_tensor()->mutable_values());
+    fillTensor(sparse.getValues(),
+               proto.mutable_sparse_tensor()->mutable_values());
     for (int64_t dim : sparse.getDims())
       proto.mutable_sparse_tensor()->add_dims(dim);
   } else if (isa<TypeAttr, TypeProtoAttr>(attribute)) {
@@ -331,16 +332,15 @@ void Inferrer::inferOperation(Operation *op) {
         inferBlock(block);
     return;
   }
-  bool needed = op->getNumRegions() != 0 ||
-                llvm::any_of(op->getResultTypes(), isUnknown);
+  bool needed =
+      op->getNumRegions() != 0 || llvm::any_of(op->getResultTypes(), isUnknown);
   if (!needed)
     return;
   std::optional<int64_t> opset = getOpsetVersion(op, info->domain);
   const auto *schema =
       opset && *opset > 0 && *opset < std::numeric_limits<int>::max()
-          ? ::onnx::OpSchemaRegistry::Schema(info->name.str(),
-                                             static_cast<int>(*opset),
-                                             info->domain.str())
+          ? ::onnx::OpSchemaRegistry::Schema(
+                info->name.str(), static_cast<int>(*opset), info->domain.str())
           : nullptr;
   if (!schema)
     return;
@@ -392,8 +392,7 @@ void Inferrer::inferCall(CallOp call) {
   // A trailing optional input that is left away stays unknown in the callee.
   auto types = callee.getFunctionType().getResults();
   SmallVector<unsigned, 8> positions = outputPositions(call);
-  for (auto [position, result] :
-       llvm::zip_equal(positions, call->getResults()))
+  for (auto [position, result] : llvm::zip_equal(positions, call->getResults()))
     if (isUnknown(result.getType()) && position < types.size())
       result.setType(withoutShape(types[position]));
 }
@@ -401,9 +400,9 @@ void Inferrer::inferCall(CallOp call) {
 void Inferrer::inferFunction(func::FuncOp func) {
   Block &entry = func.getBody().front();
   inferBlock(entry);
-  func.setFunctionType(FunctionType::get(
-      func.getContext(), entry.getArgumentTypes(),
-      entry.getTerminator()->getOperandTypes()));
+  func.setFunctionType(
+      FunctionType::get(func.getContext(), entry.getArgumentTypes(),
+                        entry.getTerminator()->getOperandTypes()));
 }
 
 void Inferrer::forgetConflicts() {
@@ -428,9 +427,9 @@ void Inferrer::forgetConflicts() {
     for (BlockArgument argument : func.getArguments())
       argument.setType(unknown);
     Block &entry = func.getBody().front();
-    func.setFunctionType(FunctionType::get(
-        func.getContext(), entry.getArgumentTypes(),
-        entry.getTerminator()->getOperandTypes()));
+    func.setFunctionType(
+        FunctionType::get(func.getContext(), entry.getArgumentTypes(),
+                          entry.getTerminator()->getOperandTypes()));
   }
 }
 

@@ -93,17 +93,17 @@ bool mergeParameters(std::vector<Parameter> &merged,
 
 std::string sanitize(const std::string &name) {
   static const std::set<std::string> reserved = {
-      "alignas", "and",      "asm",     "auto",   "bool",   "break",
-      "case",    "catch",    "char",    "class",  "const",  "continue",
-      "default", "delete",   "do",      "double", "else",   "enum",
-      "export",  "extern",   "false",   "float",  "for",    "friend",
-      "goto",    "if",       "inline",  "int",    "long",   "namespace",
-      "new",     "not",      "or",      "private", "public", "register",
-      "return",  "short",    "signed",  "sizeof", "static", "struct",
-      "switch",  "template", "this",    "throw",  "true",   "try",
-      "typedef", "typename", "union",   "using",  "void",   "while",
-      "xor",     "def",      "let",     "in",     "string", "list",
-      "bit",     "bits",     "dag",     "code",   "include", "operator"};
+      "alignas", "and",      "asm",    "auto",    "bool",    "break",
+      "case",    "catch",    "char",   "class",   "const",   "continue",
+      "default", "delete",   "do",     "double",  "else",    "enum",
+      "export",  "extern",   "false",  "float",   "for",     "friend",
+      "goto",    "if",       "inline", "int",     "long",    "namespace",
+      "new",     "not",      "or",     "private", "public",  "register",
+      "return",  "short",    "signed", "sizeof",  "static",  "struct",
+      "switch",  "template", "this",   "throw",   "true",    "try",
+      "typedef", "typename", "union",  "using",   "void",    "while",
+      "xor",     "def",      "let",    "in",      "string",  "list",
+      "bit",     "bits",     "dag",    "code",    "include", "operator"};
   std::string result;
   for (char c : name)
     result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
@@ -126,7 +126,8 @@ std::string codeBlock(const char *text) {
 std::string summaryOf(const Operator &op) {
   return op.name + " of " +
          (op.domain.empty() ? std::string("ai.onnx") : op.domain) +
-         ", since version " + std::to_string(op.versions.back().since_version());
+         ", since version " +
+         std::to_string(op.versions.back().since_version());
 }
 
 const char *attributeConstraint(AttributeProto::AttributeType type) {
@@ -161,7 +162,8 @@ std::string mnemonicPrefix(const std::string &domain) {
   if (domain.empty())
     return "";
   const std::string vendor = "ai.onnx.";
-  return (domain.rfind(vendor, 0) == 0 ? domain.substr(vendor.size()) : domain) +
+  return (domain.rfind(vendor, 0) == 0 ? domain.substr(vendor.size())
+                                       : domain) +
          ".";
 }
 
@@ -185,7 +187,8 @@ std::string classPrefix(const std::string &domain) {
 
 std::vector<Operator> mergedOperators() {
   std::map<std::pair<std::string, std::string>, Operator> byName;
-  for (OpSchema &schema : ::onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
+  for (OpSchema &schema :
+       ::onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
     Operator &op = byName[{schema.domain(), schema.Name()}];
     op.domain = schema.domain();
     op.name = schema.Name();
@@ -318,8 +321,8 @@ void printOperator(std::ostream &td, std::ostream &table, const Operator &op) {
   // A result may have the name of an operand (BatchNormalization 7 mean).
   printParameters(results, "outs", op.results, resultNames, {});
 
-  bool random = newest.Name().rfind("Random", 0) == 0 ||
-                attributes.count("seed") != 0;
+  bool random =
+      newest.Name().rfind("Random", 0) == 0 || attributes.count("seed") != 0;
   if (!regions.empty())
     traits.push_back("RecursiveMemoryEffects");
   else if (!random)

@@ -79,8 +79,8 @@ FailureOr<ExportedSizes> exportONNX(ModuleOp module, StringRef path,
   if (!stream)
     folder.emplace(path);
   auto build = [&](ExternalData mode, WireWriter &writer) {
-    auto tensors = std::make_unique<TensorWriter>(
-        mode, stream ? "" : dataName, folder ? &*folder : nullptr);
+    auto tensors = std::make_unique<TensorWriter>(mode, stream ? "" : dataName,
+                                                  folder ? &*folder : nullptr);
     if (failed(write(module, *tensors, writer)))
       tensors = nullptr;
     return tensors;
@@ -119,9 +119,14 @@ FailureOr<ExportedSizes> exportONNX(ModuleOp module, StringRef path,
   return sizes;
 }
 
-LogicalResult exportONNX(ModuleOp module, std::string &bytes) {
+LogicalResult exportONNX(ModuleOp module, std::string &bytes,
+                         StringRef folder) {
   WireWriter writer;
-  TensorWriter tensors(ExternalData::Inline, "", nullptr);
+  std::optional<ExternalDataFiles> dataFiles;
+  if (!folder.empty())
+    dataFiles.emplace((folder + "/model.onnx").str());
+  TensorWriter tensors(dataFiles ? ExternalData::Keep : ExternalData::Inline,
+                       "", dataFiles ? &*dataFiles : nullptr);
   if (failed(write(module, tensors, writer)))
     return failure();
   append(writer, bytes);

@@ -108,8 +108,7 @@ LogicalResult Exporter::writeTraining(DictionaryAttr fields, int64_t index) {
   writer.begin(::onnx::ModelProto::kTrainingInfoFieldNumber);
   LogicalResult result = success();
   for (auto func : module.getOps<func::FuncOp>()) {
-    auto training =
-        func->getAttrOfType<DictionaryAttr>(ONNXDialect::kTraining);
+    auto training = func->getAttrOfType<DictionaryAttr>(ONNXDialect::kTraining);
     auto position =
         training ? training.getAs<IntegerAttr>("index") : IntegerAttr();
     if (!position || position.getInt() != index || func.getBody().empty())
@@ -413,7 +412,8 @@ LogicalResult Exporter::writeAttributes(Operation *op, DictionaryAttr node) {
             dictionary && dictionary.contains("ref_attr_name"))
           entries.push_back({field.getName(), Attribute(), {}});
   llvm::DenseMap<StringRef, size_t> order;
-  if (auto names = node ? node.getAs<ArrayAttr>("attribute_order") : ArrayAttr())
+  if (auto names =
+          node ? node.getAs<ArrayAttr>("attribute_order") : ArrayAttr())
     for (auto [index, name] : llvm::enumerate(names))
       if (auto string = dyn_cast<StringAttr>(name))
         order.insert({string.getValue(), index});
@@ -422,9 +422,8 @@ LogicalResult Exporter::writeAttributes(Operation *op, DictionaryAttr node) {
     return std::make_pair(it == order.end() ? order.size() : it->second,
                           entry.name);
   };
-  llvm::sort(entries, [&](const Entry &a, const Entry &b) {
-    return rank(a) < rank(b);
-  });
+  llvm::sort(entries,
+             [&](const Entry &a, const Entry &b) { return rank(a) < rank(b); });
   for (const Entry &entry : entries) {
     writer.begin(::onnx::NodeProto::kAttributeFieldNumber);
     LogicalResult result = writeAttribute(
@@ -495,8 +494,9 @@ LogicalResult Exporter::writeAttribute(StringRef name, Attribute value,
   if (auto integer = dyn_cast<IntegerAttr>(value))
     writer.int64(field, integer.getValue().getSExtValue());
   else if (auto number = dyn_cast<FloatAttr>(value))
-    writer.fixed32(field, static_cast<uint32_t>(
-                              number.getValue().bitcastToAPInt().getZExtValue()));
+    writer.fixed32(field,
+                   static_cast<uint32_t>(
+                       number.getValue().bitcastToAPInt().getZExtValue()));
   else if (auto integers = dyn_cast<DenseI64ArrayAttr>(value))
     for (int64_t number : integers.asArrayRef())
       writer.int64(field, number);

@@ -49,7 +49,8 @@ OwningOpRef<ModuleOp> importBytes(StringRef bytes, std::shared_ptr<void> owner,
       return success(failed); // one error is told, and no second one
     failed = true;
     std::string text = diagnostic.str();
-    diagnostic = Diagnostic(diagnostic.getLocation(), DiagnosticSeverity::Error);
+    diagnostic =
+        Diagnostic(diagnostic.getLocation(), DiagnosticSeverity::Error);
     diagnostic << quotedName << ": " << text;
     return failure();
   });
@@ -107,7 +108,8 @@ OwningOpRef<ModuleOp> importONNXText(StringRef text, StringRef name,
     return {};
   }
   StringRef view = *bytes;
-  return importBytes(view, std::move(bytes), quotedName, name, context, options);
+  return importBytes(view, std::move(bytes), quotedName, name, context,
+                     options);
 }
 
 } // namespace amp

@@ -101,7 +101,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> Importer::importModel() {
   SmallVector<mlir::Attribute, 1> trainings;
   for (auto [index, message] : llvm::enumerate(trainingInfos)) {
     DictionaryAttr training;
-    if (llvm::Error error = importTrainingInfo(message, index, builder, training))
+    if (llvm::Error error =
+            importTrainingInfo(message, index, builder, training))
       return error;
     trainings.push_back(training);
   }
@@ -126,7 +127,8 @@ llvm::Error Importer::readOpsets(ArrayAttr imports, int64_t irVersion) {
   for (mlir::Attribute import : imports) {
     auto fields = dyn_cast<DictionaryAttr>(import);
     auto domain = fields ? fields.getAs<StringAttr>("domain") : StringAttr();
-    auto version = fields ? fields.getAs<IntegerAttr>("version") : IntegerAttr();
+    auto version =
+        fields ? fields.getAs<IntegerAttr>("version") : IntegerAttr();
     StringRef name = normalizedDomain(domain ? domain.getValue() : "");
     std::string quotedName = quoted(name.empty() ? "ai.onnx" : name);
     if (!version)
@@ -183,8 +185,9 @@ llvm::Error Importer::indexFunctions(ArrayRef<StringRef> messages) {
                                      " has no name");
     std::string key = (domain + "::" + name + "::" + overload).str();
     if (!functionsByKey.insert({key, functions.size()}).second)
-      return llvm::createStringError("function " + quoted(name) + " of domain " +
-                                     quoted(domain) + " is defined twice");
+      return llvm::createStringError("function " + quoted(name) +
+                                     " of domain " + quoted(domain) +
+                                     " is defined twice");
     Function function;
     function.message = message;
     function.symbol =
@@ -298,7 +301,8 @@ llvm::Error Importer::importFunction(Function &function, OpBuilder &builder) {
   }
   SmallVector<Value> results;
   DictionaryAttr graphFields;
-  if (llvm::Error error = importGraph(graph, scope, block, results, graphFields))
+  if (llvm::Error error =
+          importGraph(graph, scope, block, results, graphFields))
     return llvm::createStringError(name + ": " +
                                    llvm::toString(std::move(error)));
   for (StringRef text : outputs) {
@@ -308,8 +312,8 @@ llvm::Error Importer::importFunction(Function &function, OpBuilder &builder) {
     results.push_back(value);
   }
   func::ReturnOp::create(body, location, results);
-  func.setFunctionType(builder.getFunctionType(
-      block->getArgumentTypes(), ValueRange(results).getTypes()));
+  func.setFunctionType(builder.getFunctionType(block->getArgumentTypes(),
+                                               ValueRange(results).getTypes()));
   SmallVector<NamedAttribute> all(fields.begin(), fields.end());
   if (ArrayAttr valueInfos = graphFields.getAs<ArrayAttr>("value_info"))
     all.push_back({string("value_info"), valueInfos});
@@ -335,8 +339,8 @@ llvm::Error Importer::importTrainingInfo(StringRef message, size_t index,
     }
     StringRef role = initialization ? "initialization" : "algorithm";
     std::string symbol = ("training." + Twine(index) + "." + role).str();
-    llvm::Expected<func::FuncOp> func =
-        importGraphFunction(field.bytes, symbol, builder, /*refersToMain=*/true);
+    llvm::Expected<func::FuncOp> func = importGraphFunction(
+        field.bytes, symbol, builder, /*refersToMain=*/true);
     if (!func)
       return llvm::createStringError("training_info: " +
                                      llvm::toString(func.takeError()));
@@ -357,9 +361,10 @@ llvm::Error Importer::importTrainingInfo(StringRef message, size_t index,
 // Graphs
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<func::FuncOp>
-Importer::importGraphFunction(StringRef message, StringRef symbol,
-                              OpBuilder &builder, bool refersToMain) {
+llvm::Expected<func::FuncOp> Importer::importGraphFunction(StringRef message,
+                                                           StringRef symbol,
+                                                           OpBuilder &builder,
+                                                           bool refersToMain) {
   llvm::Expected<Graph> graph = readGraph(message);
   if (!graph)
     return graph.takeError();
@@ -376,8 +381,8 @@ Importer::importGraphFunction(StringRef message, StringRef symbol,
     return error;
   auto body = OpBuilder::atBlockEnd(block);
   func::ReturnOp::create(body, location, results);
-  func.setFunctionType(builder.getFunctionType(
-      block->getArgumentTypes(), ValueRange(results).getTypes()));
+  func.setFunctionType(builder.getFunctionType(block->getArgumentTypes(),
+                                               ValueRange(results).getTypes()));
   func->setAttr(ONNXDialect::kGraph, fields);
   if (!refersToMain)
     for (auto [name, value] : scope.values)
@@ -421,11 +426,12 @@ llvm::Expected<Importer::Graph> Importer::readGraph(StringRef message) {
   return graph;
 }
 
-llvm::Expected<Importer::ValueInfo>
-Importer::readValueInfo(StringRef message, bool keepType) {
+llvm::Expected<Importer::ValueInfo> Importer::readValueInfo(StringRef message,
+                                                            bool keepType) {
   ValueInfo info;
   std::optional<StringRef> name, type;
-  FieldCollector collector(context, input, ::onnx::ValueInfoProto::descriptor());
+  FieldCollector collector(context, input,
+                           ::onnx::ValueInfoProto::descriptor());
   WireReader reader(input, message);
   for (WireField field; reader.next(field);) {
     if (field.number == ::onnx::ValueInfoProto::kNameFieldNumber &&
@@ -453,8 +459,8 @@ Importer::readValueInfo(StringRef message, bool keepType) {
     if (input.failed())
       return input.takeError();
     if (!decoded.type)
-      return llvm::createStringError("value " + quoted(name.value_or("")) + " " +
-                                     problem);
+      return llvm::createStringError("value " + quoted(name.value_or("")) +
+                                     " " + problem);
     info.type = decoded.type;
     if (keepType)
       collector.set("type", TypeAttr::get(decoded.type));
@@ -563,8 +569,8 @@ llvm::Error Importer::importInitializers(const Graph &graph, Scope &scope,
     if (argument != scope.values.end() &&
         isa<BlockArgument>(argument->second)) {
       if (!defaults.insert(argument->first).second)
-        return llvm::createStringError("initializer " + quoted(name.getValue()) +
-                                       " is defined twice");
+        return llvm::createStringError(
+            "initializer " + quoted(name.getValue()) + " is defined twice");
       auto type = dyn_cast<TensorType>(argument->second.getType());
       auto valueType = cast<TensorType>(value->getType());
       if (type && type.getElementType() != valueType.getElementType())
@@ -588,7 +594,8 @@ llvm::Error Importer::importInitializers(const Graph &graph, Scope &scope,
       return value.takeError();
     if (!name || name.getValue().empty())
       return llvm::createStringError("a sparse initializer has no name");
-    auto element = cast<TensorType>(value->getValues().getType()).getElementType();
+    auto element =
+        cast<TensorType>(value->getValues().getType()).getElementType();
     auto op = onnx::SparseInitializerOp::create(
         builder, location, RankedTensorType::get(value->getDims(), element),
         *value);

@@ -216,9 +216,8 @@ llvm::Error Importer::readAttribute(StringRef message,
       !(attribute.kind == AttributeKind::Graph))
     others.set("type",
                Builder(context).getI64IntegerAttr(int64_t(attribute.kind)));
-  if (!others.empty() || untyped || attribute.isReference ||
-      builder.unset() || (array && array.empty()) ||
-      attribute.kind == AttributeKind::Graphs)
+  if (!others.empty() || untyped || attribute.isReference || builder.unset() ||
+      (array && array.empty()) || attribute.kind == AttributeKind::Graphs)
     attribute.fields = others.finish();
   if (attribute.fields && attribute.fields.empty())
     attribute.fields = nullptr;
@@ -294,9 +293,8 @@ llvm::Error Importer::readNode(StringRef message, NodeParts &node) {
     if (llvm::Error error = readAttribute(attributeMessage, attribute))
       return nodeError(std::move(error));
     if (!names.insert(attribute.name).second)
-      return nodeError(llvm::createStringError("has attribute " +
-                                               quoted(attribute.name) +
-                                               " more than once"));
+      return nodeError(llvm::createStringError(
+          "has attribute " + quoted(attribute.name) + " more than once"));
     if (attribute.isReference && currentFunction < 0)
       return nodeError(llvm::createStringError(
           "has attribute " + quoted(attribute.name) +
@@ -309,8 +307,8 @@ llvm::Error Importer::readNode(StringRef message, NodeParts &node) {
 llvm::Error Importer::resolveOperands(const NodeParts &node, Scope &scope,
                                       SmallVectorImpl<Value> &operands,
                                       OperationState &state, bool segments) {
-  auto lastPresent = llvm::find_if(llvm::reverse(node.inputs),
-                                   [](StringRef name) { return !name.empty(); });
+  auto lastPresent = llvm::find_if(
+      llvm::reverse(node.inputs), [](StringRef name) { return !name.empty(); });
   auto numPresent = static_cast<size_t>(node.inputs.rend() - lastPresent);
   const onnx::OperatorInfo *info = onnx::lookupOperator(state.name);
   StringRef kinds = info ? StringRef(info->operandKinds) : StringRef("v");
@@ -450,8 +448,8 @@ llvm::Error Importer::importNode(StringRef message, Scope &scope,
       if (name == regionNames.end())
         return nodeError("has graph attribute " + quoted(attribute.name) +
                          " that its operator does not have");
-      if (llvm::Error error = subgraph(
-              attribute.graphs[0], *regions[name - regionNames.begin()]))
+      if (llvm::Error error = subgraph(attribute.graphs[0],
+                                       *regions[name - regionNames.begin()]))
         return error;
       continue;
     }
@@ -464,10 +462,10 @@ llvm::Error Importer::importNode(StringRef message, Scope &scope,
       if (llvm::Error error = subgraph(graph, *regions.back()))
         return error;
     }
-    attributes.push_back({string(attribute.name),
-                          attribute.kind == AttributeKind::Graph
-                              ? indices[0]
-                              : ArrayAttr::get(context, indices)});
+    attributes.push_back(
+        {string(attribute.name), attribute.kind == AttributeKind::Graph
+                                     ? indices[0]
+                                     : ArrayAttr::get(context, indices)});
   }
   for (std::unique_ptr<Region> &region : regions)
     state.addRegion(std::move(region));
@@ -475,8 +473,8 @@ llvm::Error Importer::importNode(StringRef message, Scope &scope,
     state.addAttributes(attributes);
   } else {
     if (callee >= 0) {
-      state.addAttribute("callee", FlatSymbolRefAttr::get(
-                                       context, functions[callee].symbol));
+      state.addAttribute(
+          "callee", FlatSymbolRefAttr::get(context, functions[callee].symbol));
     } else {
       state.addAttribute("domain_name", string(domain));
       state.addAttribute("op_type", string(node.opType));

@@ -76,9 +76,10 @@ private:
 };
 
 /// Reads a whole message.
-mlir::DictionaryAttr decodeFields(mlir::MLIRContext *context, WireInput &input,
-                                  const google::protobuf::Descriptor *descriptor,
-                                  llvm::StringRef message, unsigned depth = 0);
+mlir::DictionaryAttr
+decodeFields(mlir::MLIRContext *context, WireInput &input,
+             const google::protobuf::Descriptor *descriptor,
+             llvm::StringRef message, unsigned depth = 0);
 
 /// Writes the entries of a dictionary that are fields of the message, in the
 /// order of their declaration, and the unknown ones. Entries that are no fields

@@ -131,7 +131,8 @@ void writeVarints(ElementType element, uint64_t numElements, StringRef bytes,
     std::memcpy(&value, bytes.data() + i * width, width);
     if (isSignedInteger(element) && width < 8) {
       unsigned shift = 64 - 8 * width;
-      value = static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
+      value =
+          static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
     }
     values.push_back(static_cast<int64_t>(value));
   }

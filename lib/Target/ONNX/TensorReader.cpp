@@ -86,9 +86,7 @@ struct TensorReader::Parts {
   uint64_t numElements = 0;
   uint64_t byteSize = 0;
 
-  bool isExternal() const {
-    return location == ::onnx::TensorProto::EXTERNAL;
-  }
+  bool isExternal() const { return location == ::onnx::TensorProto::EXTERNAL; }
 };
 
 TypedAttr TensorReader::constant(RankedTensorType type, ElementType element,
@@ -102,8 +100,8 @@ TypedAttr TensorReader::constant(RankedTensorType type, ElementType element,
   AsmResourceBlob blob = UnmanagedAsmResourceBlob::allocateWithAlign(
       ArrayRef<char>(bytes.data(), bytes.size()), /*align=*/1,
       [bytesOwner = std::move(bytesOwner)](void *, size_t, size_t) {});
-  return cast<TypedAttr>(Attribute(DenseResourceElementsAttr::get(
-      type, resourceName(), std::move(blob))));
+  return cast<TypedAttr>(Attribute(
+      DenseResourceElementsAttr::get(type, resourceName(), std::move(blob))));
 }
 
 TypedAttr TensorReader::copied(RankedTensorType type, ElementType element,
@@ -191,8 +189,8 @@ llvm::Expected<onnx::TensorAttr> TensorReader::read(StringRef message,
     return input.takeError();
 
   if (hasSegment)
-    return tensorError(parts.name,
-                       "is a segment of a bigger tensor, which is not supported");
+    return tensorError(
+        parts.name, "is a segment of a bigger tensor, which is not supported");
   if (parts.location && *parts.location != ::onnx::TensorProto::DEFAULT &&
       *parts.location != ::onnx::TensorProto::EXTERNAL)
     return tensorError(parts.name, "has unknown data location " +
@@ -342,14 +340,15 @@ llvm::Expected<TypedAttr> TensorReader::elements(const Parts &parts,
     }
     unsigned width = number == FloatData ? 4 : 8;
     if (bytes.size() % width) {
-      input.fail(parts.data[0].bytes.begin(),
-                 "packed floats of tensor " + quoted(parts.name) +
-                     " end inside a number");
+      input.fail(parts.data[0].bytes.begin(), "packed floats of tensor " +
+                                                  quoted(parts.name) +
+                                                  " end inside a number");
       return input.takeError();
     }
     if (bytes.size() != parts.byteSize)
-      return error("has " + Twine(bytes.size() / width) + " numbers, expected " +
-                   Twine(parts.byteSize / width) + " (" + what + ")");
+      return error("has " + Twine(bytes.size() / width) +
+                   " numbers, expected " + Twine(parts.byteSize / width) +
+                   " (" + what + ")");
     return copied(type, parts.element, bytes);
   }
 
@@ -378,7 +377,8 @@ llvm::Expected<onnx::SparseTensorAttr>
 TensorReader::readSparse(StringRef message, StringAttr *name) {
   std::optional<StringRef> values, indices;
   SmallVector<int64_t, 4> dims;
-  FieldCollector others(context, input, ::onnx::SparseTensorProto::descriptor());
+  FieldCollector others(context, input,
+                        ::onnx::SparseTensorProto::descriptor());
   auto error = [&](StringRef tensor, const Twine &problem) {
     return llvm::createStringError("sparse tensor " + quoted(tensor) + " " +
                                    problem);

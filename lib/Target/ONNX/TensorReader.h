@@ -48,8 +48,8 @@ private:
   mlir::TypedAttr constant(mlir::RankedTensorType type,
                            onnx::ElementType element, llvm::StringRef bytes,
                            std::shared_ptr<void> bytesOwner);
-  mlir::TypedAttr copied(mlir::RankedTensorType type,
-                         onnx::ElementType element, llvm::StringRef bytes);
+  mlir::TypedAttr copied(mlir::RankedTensorType type, onnx::ElementType element,
+                         llvm::StringRef bytes);
 
   mlir::MLIRContext *context;
   WireInput &input;

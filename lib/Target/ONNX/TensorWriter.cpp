@@ -33,9 +33,10 @@ public:
 
   void fill(uint64_t offset, llvm::MutableArrayRef<char> out) const override {
     // Offsets are multiples of the granularity, sizes of the element's.
-    uint64_t width = cast<TensorType>(value.getType()).getElementTypeBitWidth() / 8;
-    if (failed(readRounded(value, offset / width, out.size() / width,
-                           out.data())))
+    uint64_t width =
+        cast<TensorType>(value.getType()).getElementTypeBitWidth() / 8;
+    if (failed(
+            readRounded(value, offset / width, out.size() / width, out.data())))
       std::memset(out.data(), 0, out.size()); // verified: cannot happen
   }
 
@@ -145,8 +146,8 @@ void TensorWriter::write(onnx::TensorAttr tensor, WireWriter &writer,
                          std::optional<StringRef> name) {
   auto type = cast<RankedTensorType>(tensor.getType());
   DictionaryAttr proto = tensor.getProto();
-  ElementType element = onnx::fromType(type.getElementType())
-                            .value_or(ElementType::Undefined);
+  ElementType element =
+      onnx::fromType(type.getElementType()).value_or(ElementType::Undefined);
   uint64_t count = type.getNumElements();
   uint64_t size = onnx::byteSize(element, count).value_or(0);
   for (int64_t dim : type.getShape())

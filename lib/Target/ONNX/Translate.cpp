@@ -34,6 +34,12 @@ llvm::cl::opt<bool>
                llvm::cl::desc("Infer the types of values that declare none"),
                llvm::cl::init(true));
 
+llvm::cl::opt<std::string> externalDataFolder(
+    "external-data-folder",
+    llvm::cl::desc("Folder that the written model is for: tensors whose "
+                   "external data is there keep their reference"),
+    llvm::cl::value_desc("folder"));
+
 const llvm::MemoryBuffer &bufferOf(const Source &source) {
   return *source->getMemoryBuffer(source->getMainFileID());
 }
@@ -82,7 +88,7 @@ LogicalResult mlirToONNX(const Source &source, llvm::raw_ostream &output,
                          MLIRContext *context) {
   OwningOpRef<ModuleOp> module = parse(source, context);
   std::string bytes;
-  if (!module || failed(exportONNX(*module, bytes)))
+  if (!module || failed(exportONNX(*module, bytes, externalDataFolder)))
     return failure();
   output << bytes;
   return success();

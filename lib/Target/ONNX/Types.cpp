@@ -111,7 +111,8 @@ Type TypeDecoder::decodeMessage(StringRef message, unsigned depth,
   if (input.failed())
     return {};
   if (value.number == TypeOpaque)
-    return onnx::OpaqueType::get(context, StringAttr::get(context, opaqueDomain),
+    return onnx::OpaqueType::get(context,
+                                 StringAttr::get(context, opaqueDomain),
                                  StringAttr::get(context, opaqueName));
   Type elementType = hasElement ? decodeMessage(element, depth + 1, error)
                                 : Type(onnx::UnknownType::get(context));

@@ -1,4 +1,5 @@
-//===- ONNXDialect.h - the onnx dialect, its types and attributes -*- C++ -*-===//
+//===- ONNXDialect.h - the onnx dialect, its types and attributes -*- C++
+//-*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -19,7 +19,8 @@ struct OperatorInfo {
   llvm::StringLiteral name;          ///< "Conv"
   llvm::StringLiteral operandKinds;
   llvm::StringLiteral resultKinds;
-  llvm::StringLiteral regions;  ///< graph attributes, sorted: "else_branch,then_branch"
+  llvm::StringLiteral
+      regions; ///< graph attributes, sorted: "else_branch,then_branch"
   llvm::StringLiteral unmerged; ///< versions the operation can't hold: "8"
 
   /// True if nodes of this schema version are onnx.Custom.
@@ -32,7 +33,8 @@ struct OperatorInfo {
 const OperatorInfo *lookupOperator(mlir::OperationName name);
 
 /// The operator of this domain ("" is ai.onnx) and name, or nullptr.
-const OperatorInfo *lookupOperator(llvm::StringRef domain, llvm::StringRef name);
+const OperatorInfo *lookupOperator(llvm::StringRef domain,
+                                   llvm::StringRef name);
 
 /// The sizes of the operand groups of an operation, in the order of its
 /// operator's parameters.

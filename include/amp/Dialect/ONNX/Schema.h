@@ -1,4 +1,5 @@
-//===- Schema.h - ONNX's operator schemas, without ONNX's headers -*- C++ -*-===//
+//===- Schema.h - ONNX's operator schemas, without ONNX's headers -*- C++
+//-*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -19,7 +19,8 @@ mlir::LogicalResult verifySchema(mlir::Operation *op);
 
 /// The trait of every operation that stands for an operator.
 template <typename ConcreteOp>
-class SchemaVerified : public mlir::OpTrait::TraitBase<ConcreteOp, SchemaVerified> {
+class SchemaVerified
+    : public mlir::OpTrait::TraitBase<ConcreteOp, SchemaVerified> {
 public:
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) {
     return verifySchema(op);
