@@ -11,6 +11,7 @@
 #include "UnfinishedFiles.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -52,6 +53,12 @@ static void handleLostPage(int, siginfo_t *info, void *) {
     ::sigaction(SIGBUS, &previousBusAction, nullptr);
     return;
   }
+  // Several threads may read the file; the first to lose a page tells it, and
+  // ends the process for all.
+  static std::atomic_flag told = ATOMIC_FLAG_INIT;
+  if (told.test_and_set())
+    for (;;)
+      ::pause();
   removeUnfinishedFiles();
   writeStandardError(programName);
   writeStandardError(": error: ");
