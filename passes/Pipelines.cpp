@@ -23,6 +23,7 @@ void amp::buildAutocastPipeline(OpPassManager &manager,
   annotate.keepIOTypes = options.keepIOTypes;
   annotate.keepOps.assign(options.keepOps.begin(), options.keepOps.end());
   annotate.keepNodes.assign(options.keepNodes.begin(), options.keepNodes.end());
+  annotate.reasons = options.keepReasons;
   manager.addPass(createAnnotatePrecision(std::move(annotate)));
 
   // 2. Carry the decisions out: element types change, casts and rounded
@@ -34,10 +35,6 @@ void amp::buildAutocastPipeline(OpPassManager &manager,
 
   // 4. See that every operation admits what it got.
   manager.addPass(createVerifyPrecision());
-
-  // 5. Forget the reasons, unless a report wants them.
-  if (!options.keepReasons)
-    manager.addPass(createStripAnnotations());
 
   // What remains of the amp dialect, amp.cast and #amp.rounded, is for the
   // lowering of the program's own dialect: it comes after this pipeline.

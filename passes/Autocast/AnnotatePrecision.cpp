@@ -154,10 +154,12 @@ void AnnotatePrecisionPass::annotateOperations(
     ArrayAttr precision = toAttribute(decision.elementTypes);
     Annotations annotations;
     annotations.add(AMPDialect::kPrecision, precision);
-    annotations.add(
-        AMPDialect::kCategory,
-        StringAttr::get(&getContext(), stringifyCategory(decision.category)));
-    annotations.add(AMPDialect::kReason, decision.reason);
+    if (reasons) {
+      annotations.add(
+          AMPDialect::kCategory,
+          StringAttr::get(&getContext(), stringifyCategory(decision.category)));
+      annotations.add(AMPDialect::kReason, decision.reason);
+    }
     annotations.attachTo(decision.operation);
     if (precision)
       ++numLow;

@@ -61,17 +61,18 @@ LogicalResult VerifyPrecisionPass::verifyVariables(AutocastOpInterface op) {
     FloatType elementType = getFloatElementType(type);
     if (!elementType || number < 0)
       return success();
+    if (unsigned(number) >= variables.size())
+      variables.resize(number + 1);
+    FloatType &known = variables[number];
+    if (known == elementType)
+      return success();
+    if (known && !mayDiffer)
+      return op->emitOpError() << "has element types " << known << " and "
+                               << elementType << " in type variable " << number;
     if (!op.supportsElementType(number, elementType))
       return op->emitOpError() << "does not admit element type " << elementType
                                << " for " << kind << " " << index;
-    if (unsigned(number) >= variables.size())
-      variables.resize(number + 1);
-    if (!variables[number] || mayDiffer)
-      variables[number] = elementType;
-    if (variables[number] != elementType)
-      return op->emitOpError()
-             << "has element types " << variables[number] << " and "
-             << elementType << " in type variable " << number;
+    known = elementType;
     return success();
   };
   for (auto [i, type] : llvm::enumerate(op->getOperandTypes()))

@@ -215,7 +215,7 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
 
   // Neither context nor module is freed: it would take as long as building
   // them, and the process ends.
-  MLIRContext &context = *new MLIRContext;
+  MLIRContext &context = *new MLIRContext(MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
   ProgressLine progress(!options.quiet);
   FirstErrorPrinter errors(&context, [&] { progress.stop(); });
@@ -232,6 +232,11 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
   if (options.needsReport())
     report.collectBefore(module);
   report.importSeconds = watch.lap();
+
+  // Threads read and round weights; without them types and attributes are made
+  // without locks, which is what long graphs spend their time on.
+  constexpr uint64_t kWeightsForThreads = 8 << 20;
+  context.enableMultithreading(sumTensorBytes(module) >= kWeightsForThreads);
 
   if (options.dtype != "none") {
     progress.begin("deciding");

@@ -51,6 +51,8 @@ def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
                "Operators that keep their types, \"Op\" or \"domain:Op\"">,
     ListOption<"keepNodes", "keep-node", "std::string",
                "Regular expressions on the names of nodes that keep their types">,
+    Option<"reasons", "reasons", "bool", /*default=*/"true",
+           "Write amp.category and amp.reason as well, which only people read">,
   ];
   let statistics = [
     Statistic<"numLow", "low", "Operations that run in the low format">,

@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -121,38 +122,62 @@ Type toType(MLIRContext *context, ElementType type) {
   return Type();
 }
 
-std::optional<ElementType> fromType(Type type) {
-  // The table the other way round; types are unique, so a comparison will do.
-  if (auto integer = dyn_cast<IntegerType>(type)) {
-    bool isUnsigned = integer.isUnsigned();
-    if (integer.isSigned())
-      return std::nullopt;
-    switch (integer.getWidth()) {
-    case 1:
-      return isUnsigned ? std::nullopt : std::optional(ElementType::Bool);
-    case 2:
-      return isUnsigned ? ElementType::UInt2 : ElementType::Int2;
-    case 4:
-      return isUnsigned ? ElementType::UInt4 : ElementType::Int4;
-    case 8:
-      return isUnsigned ? ElementType::UInt8 : ElementType::Int8;
-    case 16:
-      return isUnsigned ? ElementType::UInt16 : ElementType::Int16;
-    case 32:
-      return isUnsigned ? ElementType::UInt32 : ElementType::Int32;
-    case 64:
-      return isUnsigned ? ElementType::UInt64 : ElementType::Int64;
-    default:
-      return std::nullopt;
-    }
+/// The number of an integer type; booleans are i1.
+static std::optional<ElementType> fromInteger(IntegerType type) {
+  bool isUnsigned = type.isUnsigned();
+  if (type.isSigned())
+    return std::nullopt;
+  switch (type.getWidth()) {
+  case 1:
+    return isUnsigned ? std::nullopt : std::optional(ElementType::Bool);
+  case 2:
+    return isUnsigned ? ElementType::UInt2 : ElementType::Int2;
+  case 4:
+    return isUnsigned ? ElementType::UInt4 : ElementType::Int4;
+  case 8:
+    return isUnsigned ? ElementType::UInt8 : ElementType::Int8;
+  case 16:
+    return isUnsigned ? ElementType::UInt16 : ElementType::Int16;
+  case 32:
+    return isUnsigned ? ElementType::UInt32 : ElementType::Int32;
+  case 64:
+    return isUnsigned ? ElementType::UInt64 : ElementType::Int64;
+  default:
+    return std::nullopt;
   }
-  if (type.isF32())
-    return ElementType::Float;
-  for (int32_t i = 0; i < kNumElementTypes; ++i)
-    if (!isa<IntegerType>(type) &&
-        toType(type.getContext(), static_cast<ElementType>(i)) == type)
-      return static_cast<ElementType>(i);
-  return std::nullopt;
+}
+
+/// The complex type whose parts are of this type.
+static std::optional<ElementType> fromComplex(ComplexType type) {
+  Type part = type.getElementType();
+  return part.isF32()   ? std::optional(ElementType::Complex64)
+         : part.isF64() ? std::optional(ElementType::Complex128)
+                        : std::nullopt;
+}
+
+std::optional<ElementType> fromType(Type type) {
+  // Asked for every value: by class, without making types to compare with.
+  using Result = std::optional<ElementType>;
+  return llvm::TypeSwitch<Type, Result>(type)
+      .Case<IntegerType>(fromInteger)
+      .Case<ComplexType>(fromComplex)
+      .Case<Float32Type>([](Type) { return ElementType::Float; })
+      .Case<Float16Type>([](Type) { return ElementType::Float16; })
+      .Case<BFloat16Type>([](Type) { return ElementType::BFloat16; })
+      .Case<Float64Type>([](Type) { return ElementType::Double; })
+      .Case<StringType>([](Type) { return ElementType::String; })
+      .Case<UndefinedType>([](Type) { return ElementType::Undefined; })
+      .Case<Float8E4M3FNType>([](Type) { return ElementType::Float8E4M3FN; })
+      .Case<Float8E4M3FNUZType>(
+          [](Type) { return ElementType::Float8E4M3FNUZ; })
+      .Case<Float8E5M2Type>([](Type) { return ElementType::Float8E5M2; })
+      .Case<Float8E5M2FNUZType>(
+          [](Type) { return ElementType::Float8E5M2FNUZ; })
+      .Case<Float4E2M1FNType>([](Type) { return ElementType::Float4E2M1; })
+      .Case<Float8E8M0FNUType>([](Type) { return ElementType::Float8E8M0; })
+      .Case<Float6E2M3FNType>([](Type) { return ElementType::Float6E2M3; })
+      .Case<Float6E3M2FNType>([](Type) { return ElementType::Float6E3M2; })
+      .Default([](Type) { return Result(); });
 }
 
 unsigned bitWidth(ElementType type) { return rows[int32_t(type)].bits; }

@@ -32,6 +32,7 @@ namespace amp::onnx {
 
 void ONNXDialect::initialize() {
   registerOperators();
+  registerOperatorTable(getContext());
   registerTypes();
   registerAttributes();
   addBytecodeInterface(this);
@@ -97,13 +98,17 @@ namespace {
 /// The opset imports of the function or module around an operation.
 ArrayAttr getImports(Operation *op) {
   for (Operation *scope = op; scope; scope = scope->getParentOp()) {
-    // Only functions and modules have them; nodes need not be asked.
-    if (!isa<func::FuncOp, ModuleOp>(scope))
+    StringRef name;
+    if (isa<func::FuncOp>(scope))
+      name = ONNXDialect::kFunction;
+    else if (isa<ModuleOp>(scope))
+      name = ONNXDialect::kModel;
+    else
       continue;
-    for (StringRef name : {ONNXDialect::kFunction, ONNXDialect::kModel})
-      if (auto fields = scope->getAttrOfType<DictionaryAttr>(name))
-        if (auto imports = fields.getAs<ArrayAttr>("opset_import"))
-          return imports;
+    if (auto fields = dyn_cast_if_present<DictionaryAttr>(
+            scope->getDiscardableAttr(name)))
+      if (auto imports = fields.getAs<ArrayAttr>("opset_import"))
+        return imports;
   }
   return nullptr;
 }

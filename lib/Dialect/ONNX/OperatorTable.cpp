@@ -13,6 +13,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <mutex>
+
 using namespace mlir;
 
 namespace amp::onnx {
@@ -25,13 +27,10 @@ constexpr OperatorInfo operators[] = {
 
 using Key = std::pair<StringRef, StringRef>; // domain, name
 
-const llvm::DenseMap<StringRef, const OperatorInfo *> &byOperationName() {
-  static const auto *map = [] {
-    auto *result = new llvm::DenseMap<StringRef, const OperatorInfo *>;
-    for (const OperatorInfo &info : operators)
-      result->insert({info.operationName, &info});
-    return result;
-  }();
+/// By the operation's class, which is the same in every context. Filled before
+/// the first operation exists, and only read from then on.
+llvm::DenseMap<TypeID, const OperatorInfo *> &byOperation() {
+  static auto *map = new llvm::DenseMap<TypeID, const OperatorInfo *>;
   return *map;
 }
 
@@ -104,8 +103,17 @@ SmallVector<StringRef, 2> OperatorInfo::regionNames() const {
   return names;
 }
 
+void registerOperatorTable(MLIRContext *context) {
+  static std::once_flag once;
+  std::call_once(once, [context] {
+    for (const OperatorInfo &info : operators)
+      byOperation()[OperationName(info.operationName, context).getTypeID()] =
+          &info;
+  });
+}
+
 const OperatorInfo *lookupOperator(OperationName name) {
-  return byOperationName().lookup(name.getStringRef());
+  return byOperation().lookup(name.getTypeID());
 }
 
 const OperatorInfo *lookupOperator(StringRef domain, StringRef name) {

@@ -29,6 +29,10 @@ struct OperatorInfo {
   llvm::SmallVector<llvm::StringRef, 2> regionNames() const;
 };
 
+/// Lets lookupOperator() find the dialect's operations; called when the dialect
+/// is loaded, with a context that has them.
+void registerOperatorTable(mlir::MLIRContext *context);
+
 /// The operator of an operation, or nullptr if it is none.
 const OperatorInfo *lookupOperator(mlir::OperationName name);
 
