@@ -139,3 +139,8 @@ def onnx_amp() -> Tool:
 def amp_translate() -> Tool:
     """The translation tool: ONNX to and from MLIR."""
     return Tool(build_dir() / "bin" / "amp-translate")
+
+
+def amp_opt() -> Tool:
+    """The pass driver."""
+    return Tool(build_dir() / "bin" / "amp-opt")

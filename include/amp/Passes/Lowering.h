@@ -1,4 +1,4 @@
-//===- Lowering.h - passes from the amp dialect to others -------*- C++ -*-===//
+//===- Lowering.h - passes on the onnx dialect ------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -10,7 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "amp/Dialect/ONNX/ElementType.h"
+#include "SchemaContext.h"
+#include "SchemaTypes.h"
+
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/Schema.h"
@@ -20,9 +22,6 @@
 #include "mlir/IR/SymbolTable.h"
 
 #include "onnx/defs/schema.h"
-#include "onnx/defs/shape_inference.h"
-
-#include <deque>
 
 using namespace mlir;
 
@@ -30,297 +29,277 @@ namespace amp::onnx {
 
 namespace {
 
-using ::onnx::AttributeProto;
+using ::onnx::OpSchema;
 using ::onnx::TypeProto;
-
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
-
-/// False for a type of which nothing is known.
-bool toProto(Type type, bool shapes, TypeProto &proto) {
-  if (auto tensor = dyn_cast<TensorType>(type)) {
-    std::optional<ElementType> element = fromType(tensor.getElementType());
-    if (!element || *element == ElementType::Undefined)
-      return false;
-    TypeProto::Tensor *message = proto.mutable_tensor_type();
-    message->set_elem_type(static_cast<int32_t>(*element));
-    auto ranked = dyn_cast<RankedTensorType>(type);
-    if (!ranked || !shapes)
-      return true;
-    auto names = dyn_cast_or_null<DimsAttr>(ranked.getEncoding());
-    message->mutable_shape();
-    for (auto [i, size] : llvm::enumerate(ranked.getShape())) {
-      auto *dim = message->mutable_shape()->add_dim();
-      if (!ShapedType::isDynamic(size))
-        dim->set_dim_value(size);
-      else if (names && !names.getNames()[i].getValue().empty())
-        dim->set_dim_param(names.getNames()[i].getValue().str());
-    }
-    return true;
-  }
-  if (auto sparse = dyn_cast<SparseTensorType>(type)) {
-    TypeProto dense;
-    if (!toProto(sparse.getDenseType(), shapes, dense))
-      return false;
-    proto.mutable_sparse_tensor_type()->set_elem_type(
-        dense.tensor_type().elem_type());
-    return true;
-  }
-  if (auto sequence = dyn_cast<SequenceType>(type))
-    return toProto(sequence.getElementType(), shapes,
-                   *proto.mutable_sequence_type()->mutable_elem_type());
-  if (auto optional = dyn_cast<OptionalType>(type))
-    return toProto(optional.getElementType(), shapes,
-                   *proto.mutable_optional_type()->mutable_elem_type());
-  if (auto map = dyn_cast<MapType>(type)) {
-    std::optional<ElementType> key = fromType(map.getKeyType());
-    if (!key)
-      return false;
-    proto.mutable_map_type()->set_key_type(static_cast<int32_t>(*key));
-    return toProto(map.getValueType(), shapes,
-                   *proto.mutable_map_type()->mutable_value_type());
-  }
-  return false;
-}
-
-/// Null for a type of which nothing is known.
-Type fromProto(MLIRContext *context, const TypeProto &proto) {
-  switch (proto.value_case()) {
-  case TypeProto::kTensorType: {
-    const TypeProto::Tensor &message = proto.tensor_type();
-    std::optional<ElementType> element = parseElementType(message.elem_type());
-    if (!element || *element == ElementType::Undefined)
-      return {};
-    Type elementType = toType(context, *element);
-    if (!message.has_shape())
-      return UnrankedTensorType::get(elementType);
-    SmallVector<int64_t> shape;
-    SmallVector<StringAttr> names;
-    bool named = false;
-    for (const auto &dim : message.shape().dim()) {
-      bool known = dim.has_dim_value() && dim.dim_value() >= 0;
-      shape.push_back(known ? dim.dim_value() : ShapedType::kDynamic);
-      names.push_back(StringAttr::get(context, dim.dim_param()));
-      named |= !dim.dim_param().empty();
-    }
-    return RankedTensorType::get(
-        shape, elementType,
-        named ? Attribute(DimsAttr::get(context, names)) : Attribute());
-  }
-  case TypeProto::kSequenceType: {
-    Type element = fromProto(context, proto.sequence_type().elem_type());
-    return element ? SequenceType::get(context, element) : Type();
-  }
-  case TypeProto::kOptionalType: {
-    Type element = fromProto(context, proto.optional_type().elem_type());
-    return element ? OptionalType::get(context, element) : Type();
-  }
-  case TypeProto::kMapType: {
-    std::optional<ElementType> key =
-        parseElementType(proto.map_type().key_type());
-    Type value = fromProto(context, proto.map_type().value_type());
-    return key && value ? MapType::get(context, toType(context, *key), value)
-                        : Type();
-  }
-  default:
-    return {};
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// One operation
-//===----------------------------------------------------------------------===//
-
-class Inferrer;
-
-/// Runs inference over a subgraph when the inference function of its operator
-/// asks.
-class Subgraph final : public ::onnx::GraphInferencer {
-public:
-  Subgraph(Inferrer &inferrer, Region &region)
-      : inferrer(inferrer), region(region) {}
-
-  std::vector<const TypeProto *>
-  doInferencing(const std::vector<const TypeProto *> &inputTypes,
-                const std::vector<const ::onnx::TensorProto *> &) override;
-
-private:
-  Inferrer &inferrer;
-  Region &region;
-  std::deque<TypeProto> results;
-};
 
 class Inferrer {
 public:
   Inferrer(ModuleOp module, const InferenceOptions &options)
       : module(module), options(options), symbols(module) {}
 
+  void run();
+
+private:
+  bool inferGraphs();
+  void inferFunction(func::FuncOp func);
+  void forgetConflicts();
+  void restoreDeclared();
   void inferBlock(Block &block) {
     for (Operation &op : block)
       inferOperation(&op);
   }
-  void inferFunction(func::FuncOp func);
-  void forgetConflicts();
-  bool shapes() const { return options.shapes; }
-  MLIRContext *context() { return module.getContext(); }
-
-private:
   void inferOperation(Operation *op);
   void inferCall(CallOp call);
+  std::vector<const TypeProto *>
+  inferRegion(Region &region, ArrayRef<const TypeProto *> inputTypes,
+              std::deque<TypeProto> &results);
+  void refine(Value value, Type inferred);
+  void refineArguments(func::FuncOp callee, OperandRange operands);
+  void setType(Value value, Type type) {
+    changes.push_back({value, value.getType()});
+    value.setType(type);
+  }
+  bool isNeeded(Operation *op) const;
 
   ModuleOp module;
   InferenceOptions options;
   SymbolTable symbols;
+  ShapeValues shapeValues;
   enum class State { New, Running, Done, Conflict };
   llvm::DenseMap<Operation *, State> functions;
+  /// For functions whose callers' shapes differ, what their arguments have in
+  /// common.
+  llvm::DenseMap<Operation *, SmallVector<Type>> joinedArguments;
+  bool hasNewJoins = false;
+  /// The types of before, in the order of the changes.
+  SmallVector<std::pair<Value, Type>, 0> changes;
+  /// Values that leave their graph, with the types that it declares.
+  SmallVector<std::pair<Value, Type>> declared;
 };
 
-/// Shows one operation to its inference function.
-class Context final : public ::onnx::InferenceContext {
-public:
-  Context(Inferrer &inferrer, Operation *op, const OperatorInfo &info)
-      : inferrer(inferrer), op(op), info(info) {
-    for (auto [position, value] :
-         llvm::zip_equal(inputPositions(op), op->getOperands())) {
-      if (inputs.size() <= position)
-        inputs.resize(position + 1);
-      TypeProto proto;
-      if (toProto(value.getType(), inferrer.shapes(), proto))
-        inputs[position] = std::move(proto);
-    }
-    SmallVector<unsigned, 8> positions = outputPositions(op);
-    if (!positions.empty())
-      outputs.resize(positions.back() + 1);
-  }
+bool isUnknown(Type type) { return isa<UnknownType>(type); }
 
-  const AttributeProto *getAttribute(const std::string &name) const override;
-  size_t getNumInputs() const override { return inputs.size(); }
-  const TypeProto *getInputType(size_t index) const override {
-    return index < inputs.size() && inputs[index] ? &*inputs[index] : nullptr;
-  }
-  const ::onnx::TensorProto *getInputData(size_t) const override {
-    return nullptr;
-  }
-  const ::onnx::SparseTensorProto *getInputSparseData(size_t) const override {
-    return nullptr;
-  }
-  const ::onnx::TensorShapeProto *getSymbolicInput(size_t) const override {
-    return nullptr;
-  }
-  size_t getNumOutputs() const override { return outputs.size(); }
-  TypeProto *getOutputType(size_t index) override {
-    return index < outputs.size() ? &outputs[index] : nullptr;
-  }
-  ::onnx::GraphInferencer *
-  getGraphAttributeInferencer(const std::string &name) override {
-    for (auto [index, region] : llvm::enumerate(info.regionNames()))
-      if (region == name && index < op->getNumRegions() &&
-          !op->getRegion(index).empty()) {
-        subgraphs.push_back(
-            std::make_unique<Subgraph>(inferrer, op->getRegion(index)));
-        return subgraphs.back().get();
-      }
-    return nullptr;
-  }
-
-private:
-  Inferrer &inferrer;
-  Operation *op;
-  const OperatorInfo &info;
-  std::vector<std::optional<TypeProto>> inputs;
-  std::vector<TypeProto> outputs;
-  std::vector<std::unique_ptr<Subgraph>> subgraphs;
-  mutable std::map<std::string, AttributeProto> attributes;
-};
-
-void fillTensor(TensorAttr tensor, ::onnx::TensorProto *proto) {
-  // Of a tensor inference needs the type; data stays where it is.
-  auto type = cast<RankedTensorType>(tensor.getType());
-  if (std::optional<ElementType> element = fromType(type.getElementType()))
-    proto->set_data_type(static_cast<int32_t>(*element));
-  for (int64_t dim : type.getShape())
-    proto->add_dims(dim);
+/// True if a shape may be found for it, or more of its shape.
+bool lacksShape(Type type) {
+  if (auto sequence = dyn_cast<SequenceType>(type))
+    return lacksShape(sequence.getElementType());
+  auto tensor = dyn_cast<TensorType>(type);
+  return isUnknown(type) || (tensor && !tensor.hasStaticShape());
 }
 
-const AttributeProto *Context::getAttribute(const std::string &name) const {
-  auto known = attributes.find(name);
-  if (known != attributes.end())
-    return &known->second;
-  AttributeProto proto;
-  proto.set_name(name);
-  Attribute attribute = op->getAttr(name);
-  if (!attribute) {
-    if (!llvm::is_contained(info.regionNames(), name))
-      return nullptr;
-    proto.set_type(AttributeProto::GRAPH);
-    proto.mutable_g();
-    return &attributes.emplace(name, std::move(proto)).first->second;
+/// Elements that may say a shape.
+bool isShapeData(Type type) {
+  auto tensor = dyn_cast<TensorType>(type);
+  return tensor && (tensor.getElementType().isSignlessInteger(64) ||
+                    tensor.getElementType().isSignlessInteger(32));
+}
+
+/// What two descriptions of one shape say together; where they contradict each
+/// other, the first is right.
+Type mergeShapes(RankedTensorType first, RankedTensorType second) {
+  if (first.getRank() != second.getRank())
+    return first;
+  auto firstNames = dyn_cast_or_null<DimsAttr>(first.getEncoding());
+  auto secondNames = dyn_cast_or_null<DimsAttr>(second.getEncoding());
+  if (first.getEncoding() && !firstNames)
+    return first;
+  SmallVector<int64_t> shape(first.getShape());
+  SmallVector<StringAttr> names;
+  bool isNamed = false;
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    if (ShapedType::isDynamic(size))
+      size = second.getDimSize(i);
+    StringAttr name = StringAttr::get(first.getContext());
+    if (ShapedType::isDynamic(size)) {
+      if (firstNames)
+        name = firstNames.getNames()[i];
+      if (name.empty() && secondNames)
+        name = secondNames.getNames()[i];
+    }
+    names.push_back(name);
+    isNamed |= !name.empty();
   }
-  if (auto integer = dyn_cast<IntegerAttr>(attribute)) {
-    proto.set_type(AttributeProto::INT);
-    proto.set_i(integer.getValue().getSExtValue());
-  } else if (auto number = dyn_cast<FloatAttr>(attribute)) {
-    proto.set_type(AttributeProto::FLOAT);
-    proto.set_f(static_cast<float>(number.getValueAsDouble()));
-  } else if (auto string = dyn_cast<StringAttr>(attribute)) {
-    proto.set_type(AttributeProto::STRING);
-    proto.set_s(string.getValue().str());
-  } else if (auto integers = dyn_cast<DenseI64ArrayAttr>(attribute)) {
-    proto.set_type(AttributeProto::INTS);
-    for (int64_t value : integers.asArrayRef())
-      proto.add_ints(value);
-  } else if (auto numbers = dyn_cast<DenseF32ArrayAttr>(attribute)) {
-    proto.set_type(AttributeProto::FLOATS);
-    for (float value : numbers.asArrayRef())
-      proto.add_floats(value);
-  } else if (auto tensor = dyn_cast<TensorAttr>(attribute)) {
-    proto.set_type(AttributeProto::TENSOR);
-    fillTensor(tensor, proto.mutable_t());
-  } else if (auto sparse = dyn_cast<SparseTensorAttr>(attribute)) {
-    proto.set_type(AttributeProto::SPARSE_TENSOR);
-    fillTensor(sparse.getValues(),
-               proto.mutable_sparse_tensor()->mutable_values());
-    for (int64_t dim : sparse.getDims())
-      proto.mutable_sparse_tensor()->add_dims(dim);
-  } else if (isa<TypeAttr, TypeProtoAttr>(attribute)) {
-    Type type = isa<TypeAttr>(attribute)
-                    ? cast<TypeAttr>(attribute).getValue()
-                    : cast<TypeProtoAttr>(attribute).getType();
-    proto.set_type(AttributeProto::TYPE_PROTO);
-    toProto(type, /*shapes=*/true, *proto.mutable_tp());
-  } else if (auto array = dyn_cast<ArrayAttr>(attribute)) {
-    proto.set_type(AttributeProto::STRINGS);
-    for (Attribute element : array)
-      if (auto string = dyn_cast<StringAttr>(element))
-        proto.add_strings(string.getValue().str());
-  } else {
-    return nullptr;
+  return RankedTensorType::get(
+      shape, first.getElementType(),
+      isNamed ? Attribute(DimsAttr::get(first.getContext(), names))
+              : Attribute());
+}
+
+/// Callers of one function may differ in shapes.
+Type withoutShape(Type type) {
+  if (auto tensor = dyn_cast<TensorType>(type))
+    return UnrankedTensorType::get(tensor.getElementType());
+  return type;
+}
+
+/// What is true of both of two types with the same elements.
+Type joinShapes(Type first, Type second) {
+  auto a = dyn_cast<RankedTensorType>(first);
+  auto b = dyn_cast<RankedTensorType>(second);
+  if (first == second || !a || !b || a.getRank() != b.getRank())
+    return first == second ? first : withoutShape(first);
+  auto aNames = dyn_cast_or_null<DimsAttr>(a.getEncoding());
+  auto bNames = dyn_cast_or_null<DimsAttr>(b.getEncoding());
+  SmallVector<int64_t> shape(a.getShape());
+  SmallVector<StringAttr> names(shape.size(),
+                                StringAttr::get(first.getContext()));
+  bool isNamed = false;
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    if (size != b.getDimSize(i))
+      size = ShapedType::kDynamic;
+    else if (ShapedType::isDynamic(size) && aNames && bNames &&
+             aNames.getNames()[i] == bNames.getNames()[i])
+      names[i] = aNames.getNames()[i];
+    isNamed |= !names[i].empty();
   }
-  return &attributes.emplace(name, std::move(proto)).first->second;
+  return RankedTensorType::get(
+      shape, a.getElementType(),
+      isNamed ? Attribute(DimsAttr::get(first.getContext(), names))
+              : Attribute());
+}
+
+/// What is known and what was inferred of a type, together.
+Type mergeTypes(Type known, Type inferred) {
+  auto sequence = dyn_cast<SequenceType>(known);
+  auto inferredSequence = dyn_cast<SequenceType>(inferred);
+  if (sequence && inferredSequence)
+    return SequenceType::get(known.getContext(),
+                             mergeTypes(sequence.getElementType(),
+                                        inferredSequence.getElementType()));
+  auto tensor = dyn_cast<TensorType>(known);
+  auto ranked = dyn_cast<RankedTensorType>(inferred);
+  if (!tensor || !ranked || tensor.getElementType() != ranked.getElementType())
+    return known;
+  auto knownRanked = dyn_cast<RankedTensorType>(tensor);
+  return knownRanked ? mergeShapes(knownRanked, ranked) : ranked;
+}
+
+/// True for what a graph returns: it declares the type.
+bool isDeclaredByGraph(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<YieldOp>(user) ||
+           (isa<func::ReturnOp>(user) &&
+            user->getParentOp()->hasAttr(ONNXDialect::kGraph));
+  });
+}
+
+/// Gives a value the type that was inferred, as far as it does not contradict
+/// the type that it has.
+void Inferrer::refine(Value value, Type inferred) {
+  Type type = value.getType();
+  if (!inferred || (!options.shapes && !isUnknown(type)))
+    return;
+  Type refined = isUnknown(type) ? inferred : mergeTypes(type, inferred);
+  if (refined == type)
+    return;
+  // It is exported as it stands; inside the graph more may be known.
+  if (options.shapes && isDeclaredByGraph(value))
+    declared.push_back({value, type});
+  setType(value, refined);
 }
 
 std::vector<const TypeProto *>
-Subgraph::doInferencing(const std::vector<const TypeProto *> &inputTypes,
-                        const std::vector<const ::onnx::TensorProto *> &) {
+Inferrer::inferRegion(Region &region, ArrayRef<const TypeProto *> inputTypes,
+                      std::deque<TypeProto> &results) {
   std::vector<const TypeProto *> pointers;
   if (region.empty())
     return pointers;
   Block &block = region.front();
   for (auto [argument, type] : llvm::zip(block.getArguments(), inputTypes))
-    if (type && isa<UnknownType>(argument.getType()))
-      if (Type known = fromProto(inferrer.context(), *type))
-        argument.setType(known);
-  inferrer.inferBlock(block);
+    if (type)
+      refine(argument, fromProto(module.getContext(), *type));
+  inferBlock(block);
   for (Value value : block.getTerminator()->getOperands()) {
     results.emplace_back();
-    bool known = toProto(value.getType(), inferrer.shapes(), results.back());
+    bool known = toProto(value.getType(), options.shapes, results.back());
     pointers.push_back(known ? &results.back() : nullptr);
   }
   return pointers;
 }
 
-bool isUnknown(Type type) { return isa<UnknownType>(type); }
+bool Inferrer::isNeeded(Operation *op) const {
+  if (op->getNumRegions() != 0)
+    return true;
+  if (!options.shapes)
+    return llvm::any_of(op->getResultTypes(), isUnknown);
+  return llvm::any_of(op->getResultTypes(), lacksShape) ||
+         llvm::any_of(op->getResultTypes(), isShapeData);
+}
+
+/// True if an attribute of this name may hold any number.
+bool mayBeAnything(StringRef name) {
+  return name == "starts" || name == "ends" || name == "value_int" ||
+         name == "value_ints" || name == "seed" || name.starts_with("onnx.");
+}
+
+/// True if a number is plausible for an attribute: not so big that memory is
+/// asked for, no divisor of zero, an axis that the first operand has.
+bool isPlausible(StringRef name, int64_t number, Operation *op) {
+  constexpr int64_t kBig = 1 << 20;
+  if (number < -kBig || number > kBig)
+    return false;
+  if (name == "num_outputs")
+    return number > 0 && number <= int64_t(op->getNumResults());
+  if (name == "axis" || name == "batch_dims") {
+    auto type = op->getNumOperands() != 0
+                    ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
+                    : RankedTensorType();
+    // One more than it has, for what adds a dimension.
+    int64_t rank = type ? type.getRank() + 1 : kBig;
+    return number >= (name == "axis" ? -rank : 0) && number <= rank;
+  }
+  bool isDivisor = llvm::is_contained(
+      {"strides", "dilations", "kernel_shape", "group", "blocksize",
+       "channel_group", "offset_group", "q_num_heads", "kv_num_heads",
+       "num_heads", "num_groups"},
+      name);
+  return !isDivisor || number > 0;
+}
+
+/// ONNX's inference functions expect attributes that make sense: others may
+/// have them divide by zero, read beyond an end or ask for all of memory. (A
+/// test tries them with numbers that make none.)
+bool isSafe(Operation *op, const OperatorInfo &info) {
+  if (info.name == "Col2Im")
+    return false; // divides by the product of an input's elements
+  return llvm::all_of(op->getAttrs(), [&](NamedAttribute attribute) {
+    StringRef name = attribute.getName().getValue();
+    if (mayBeAnything(name))
+      return true;
+    if (auto number = dyn_cast<IntegerAttr>(attribute.getValue()))
+      return isPlausible(name, number.getValue().getSExtValue(), op);
+    if (auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute.getValue()))
+      return llvm::all_of(numbers.asArrayRef(), [&](int64_t number) {
+        return isPlausible(name, number, op);
+      });
+    return true;
+  });
+}
+
+/// The inferred type of a tensor with the element type of the operand that has
+/// the same type variable. The inference function of RMSNormalization gives its
+/// result the type of its data; the schema says, that of the scale.
+Type withSchemaElement(Type type, OpResult result) {
+  Operation *op = result.getOwner();
+  const Schema *schema = getSchema(op);
+  auto tensor = dyn_cast_if_present<TensorType>(type);
+  const Parameter *output =
+      schema && tensor
+          ? schema->outputAt(outputPosition(op, result.getResultNumber()))
+          : nullptr;
+  if (!output || output->typeVariable < 0 || !output->homogeneous)
+    return type;
+  for (auto [position, operand] :
+       llvm::zip_equal(inputPositions(op), op->getOperands())) {
+    const Parameter *input = schema->inputAt(position);
+    auto known = dyn_cast<TensorType>(operand.getType());
+    if (input && input->homogeneous &&
+        input->typeVariable == output->typeVariable && known &&
+        !isa<UndefinedType>(known.getElementType()))
+      return tensor.clone(known.getElementType());
+  }
+  return type;
+}
 
 void Inferrer::inferOperation(Operation *op) {
   if (auto call = dyn_cast<CallOp>(op))
@@ -332,39 +311,63 @@ void Inferrer::inferOperation(Operation *op) {
         inferBlock(block);
     return;
   }
-  bool needed =
-      op->getNumRegions() != 0 || llvm::any_of(op->getResultTypes(), isUnknown);
-  if (!needed)
+  if (!isNeeded(op))
     return;
   std::optional<int64_t> opset = getOpsetVersion(op, info->domain);
-  const auto *schema =
+  const OpSchema *schema =
       opset && *opset > 0 && *opset < std::numeric_limits<int>::max()
           ? ::onnx::OpSchemaRegistry::Schema(
                 info->name.str(), static_cast<int>(*opset), info->domain.str())
           : nullptr;
   if (!schema)
     return;
-  Context context(*this, op, *info);
+  bool withShapes = options.shapes && isSafe(op, *info);
+  auto infer = [this](Region &region, ArrayRef<const TypeProto *> inputTypes,
+                      std::deque<TypeProto> &results) {
+    return inferRegion(region, inputTypes, results);
+  };
+  SchemaContext context(op, *info, withShapes ? &shapeValues : nullptr, infer);
   try {
     schema->GetTypeAndShapeInferenceFunction()(context);
+    if (withShapes && schema->has_data_propagation_function() &&
+        llvm::any_of(op->getResultTypes(), isShapeData))
+      schema->GetDataPropagationFunction()(context);
   } catch (const std::exception &) {
     // A type stays unknown; whether the node is right is not asked here.
   }
-  for (auto [position, result] :
-       llvm::zip_equal(outputPositions(op), op->getResults())) {
-    if (!isUnknown(result.getType()))
+  for (OpResult result : op->getResults())
+    if (isUnknown(result.getType()) || withShapes)
+      refine(result,
+             withSchemaElement(context.getInferredType(result), result));
+}
+
+/// What graphs declare of what leaves them comes back, and functions say what
+/// they return.
+void Inferrer::restoreDeclared() {
+  for (auto [value, type] : llvm::reverse(declared))
+    value.setType(type);
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.getBody().empty())
       continue;
-    const TypeProto *proto = context.getOutputType(position);
-    if (Type type = proto ? fromProto(op->getContext(), *proto) : Type())
-      result.setType(type);
+    Block &entry = func.getBody().front();
+    func.setFunctionType(
+        FunctionType::get(func.getContext(), entry.getArgumentTypes(),
+                          entry.getTerminator()->getOperandTypes()));
   }
 }
 
-/// Callers of one function may differ in shapes.
-Type withoutShape(Type type) {
-  if (auto tensor = dyn_cast<TensorType>(type))
-    return UnrankedTensorType::get(tensor.getElementType());
-  return type;
+/// A function sees what all its callers have in common. What that is, is known
+/// when the last caller was seen: then everything is done again.
+void Inferrer::refineArguments(func::FuncOp callee, OperandRange operands) {
+  auto joined = joinedArguments.find(callee);
+  for (auto [argument, operand] : llvm::zip(callee.getArguments(), operands)) {
+    Type type = operand.getType();
+    if (!options.shapes)
+      type = withoutShape(type);
+    else if (joined != joinedArguments.end())
+      type = joined->second[argument.getArgNumber()];
+    refine(argument, type);
+  }
 }
 
 void Inferrer::inferCall(CallOp call) {
@@ -372,12 +375,8 @@ void Inferrer::inferCall(CallOp call) {
   if (!callee || callee.getBody().empty())
     return;
   Block &entry = callee.getBody().front();
-  State &state = functions[callee];
-  if (state == State::New) {
-    for (auto [argument, operand] :
-         llvm::zip(entry.getArguments(), call.getInputs()))
-      if (isUnknown(argument.getType()))
-        argument.setType(withoutShape(operand.getType()));
+  if (functions[callee] == State::New) {
+    refineArguments(callee, call.getInputs());
     functions[callee] = State::Running;
     inferFunction(callee);
     functions[callee] = State::Done;
@@ -389,12 +388,23 @@ void Inferrer::inferCall(CallOp call) {
         return;
       }
   }
+  if (options.shapes) {
+    auto [joined, isNew] = joinedArguments.try_emplace(callee);
+    if (isNew)
+      llvm::append_range(joined->second, entry.getArgumentTypes());
+    for (auto [known, operand] : llvm::zip(joined->second, call.getInputs())) {
+      Type join = joinShapes(known, operand.getType());
+      hasNewJoins |= join != known;
+      known = join;
+    }
+  }
   // A trailing optional input that is left away stays unknown in the callee.
   auto types = callee.getFunctionType().getResults();
   SmallVector<unsigned, 8> positions = outputPositions(call);
   for (auto [position, result] : llvm::zip_equal(positions, call->getResults()))
-    if (isUnknown(result.getType()) && position < types.size())
-      result.setType(withoutShape(types[position]));
+    if (position < types.size())
+      refine(result,
+             options.shapes ? types[position] : withoutShape(types[position]));
 }
 
 void Inferrer::inferFunction(func::FuncOp func) {
@@ -433,14 +443,40 @@ void Inferrer::forgetConflicts() {
   }
 }
 
+/// One round over the graphs; false if a function's callers turned out to have
+/// less in common than was assumed.
+bool Inferrer::inferGraphs() {
+  hasNewJoins = false;
+  functions.clear();
+  shapeValues = {};
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func->hasAttr(ONNXDialect::kGraph) && !func.getBody().empty())
+      inferFunction(func);
+  return !hasNewJoins;
+}
+
+void Inferrer::run() {
+  // A caller's shapes may depend on what another function returns, and so on:
+  // few graphs need a third round.
+  constexpr unsigned kMaxRounds = 4;
+  for (unsigned round = 1; !inferGraphs(); ++round) {
+    if (round >= kMaxRounds)
+      for (auto &[function, types] : joinedArguments)
+        for (Type &type : types)
+          type = withoutShape(type);
+    for (auto [value, type] : llvm::reverse(changes))
+      value.setType(type);
+    changes.clear();
+    declared.clear();
+  }
+  restoreDeclared();
+  forgetConflicts();
+}
+
 } // namespace
 
 LogicalResult inferTypes(ModuleOp module, const InferenceOptions &options) {
-  Inferrer inferrer(module, options);
-  for (auto func : module.getOps<func::FuncOp>())
-    if (func->hasAttr(ONNXDialect::kGraph) && !func.getBody().empty())
-      inferrer.inferFunction(func);
-  inferrer.forgetConflicts();
+  Inferrer(module, options).run();
   return success();
 }
 

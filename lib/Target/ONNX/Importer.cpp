@@ -464,7 +464,8 @@ llvm::Expected<Importer::ValueInfo> Importer::readValueInfo(StringRef message,
     info.type = decoded.type;
     if (keepType)
       collector.set("type", TypeAttr::get(decoded.type));
-    if (!decoded.canonical)
+    // Inference may find out what a message leaves open.
+    if (!decoded.canonical || isa<onnx::UnknownType>(decoded.type))
       collector.set("type_proto", string(*type));
   } else if (!keepType) {
     collector.set("untyped", UnitAttr::get(context));
