@@ -144,7 +144,30 @@ void OperationPlans::pinVariables(OperationPlan &plan) {
   }
 }
 
-LogicalResult OperationPlans::addOperation(AutocastOpInterface op) {
+/// Looks whether all inside an operation with regions keeps its type: because
+/// it is inside another one, for this reason, or because the policy says so.
+/// An operator that the policy does not list says nothing of what is inside.
+void OperationPlans::keepInside(Operation *op, StringAttr reason) {
+  auto autocast = dyn_cast<AutocastOpInterface>(op);
+  if (!reason && autocast) {
+    Decision decision =
+        decide(autocast, *policy, [&](Value v) { return isConstant(v); });
+    if (decision.category == Category::Keep && decision.isListed) {
+      StringRef name = autocast.getAutocastNodeName();
+      if (name.empty() && op->getNumResults() > 0)
+        name = autocast.getAutocastResultName(0);
+      reason = StringAttr::get(op->getContext(),
+                               "inside " + autocast.getAutocastName() +
+                                   (name.empty() ? "" : " " + quoted(name)) +
+                                   ", which is kept");
+    }
+  }
+  if (reason)
+    keptInside[op] = reason;
+}
+
+LogicalResult OperationPlans::addOperation(AutocastOpInterface op,
+                                           StringAttr kept) {
   auto hasFloats = [](Type type) { return bool(getFloatElementType(type)); };
   if (llvm::none_of(op->getOperandTypes(), hasFloats) &&
       llvm::none_of(op->getResultTypes(), hasFloats))
@@ -152,7 +175,10 @@ LogicalResult OperationPlans::addOperation(AutocastOpInterface op) {
 
   OperationPlan plan;
   plan.op = op;
-  plan.decision = decide(op, *policy, [&](Value v) { return isConstant(v); });
+  if (kept)
+    plan.decision.rule = kept; // its category is Keep
+  else
+    plan.decision = decide(op, *policy, [&](Value v) { return isConstant(v); });
   if (plan.decision.category == Category::Ban)
     return op->emitError() << plan.decision.rule;
   addVariables(plan);
@@ -316,6 +342,9 @@ FailureOr<OperationPlans> OperationPlans::compute(ModuleOp module,
                                                   FloatFormat low) {
   OperationPlans result(policy, low);
   WalkResult walk = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    StringAttr kept = result.keptInside.lookup(op->getParentOp());
+    if (op->getNumRegions() > 0)
+      result.keepInside(op, kept);
     auto autocast = dyn_cast<AutocastOpInterface>(op);
     if (!autocast || isa<RegionBranchOpInterface>(op))
       return WalkResult::advance();
@@ -323,8 +352,8 @@ FailureOr<OperationPlans> OperationPlans::compute(ModuleOp module,
       result.addConstant(autocast);
       return WalkResult::advance();
     }
-    return failed(result.addOperation(autocast)) ? WalkResult::interrupt()
-                                                 : WalkResult::advance();
+    return failed(result.addOperation(autocast, kept)) ? WalkResult::interrupt()
+                                                       : WalkResult::advance();
   });
   if (walk.wasInterrupted())
     return failure();

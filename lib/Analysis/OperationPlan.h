@@ -59,6 +59,11 @@ public:
   llvm::ArrayRef<OperationPlan> get() const { return plans; }
   /// The plan of an operation, or null.
   const OperationPlan *lookup(mlir::Operation *op) const;
+  /// True for an operation with regions that the policy keeps, and for those
+  /// inside: all in it keeps its type.
+  bool isKeptInside(mlir::Operation *op) const {
+    return keptInside.contains(op);
+  }
   /// True for the results of constants and of operations that adopt formats.
   bool isConstant(mlir::Value value) const { return constants.count(value); }
   /// The range of a constant's values; null if that is not known, or `value` no
@@ -75,7 +80,9 @@ private:
 
   OperationPlans(const Policy &policy, FloatFormat low)
       : policy(&policy), low(low) {}
-  llvm::LogicalResult addOperation(AutocastOpInterface op);
+  void keepInside(mlir::Operation *op, mlir::StringAttr reason);
+  llvm::LogicalResult addOperation(AutocastOpInterface op,
+                                   mlir::StringAttr kept);
   void addVariables(OperationPlan &plan);
   void pinVariables(OperationPlan &plan);
   void addConstant(AutocastOpInterface op);
@@ -88,6 +95,8 @@ private:
   FloatFormat low;
   llvm::SmallVector<OperationPlan, 0> plans;
   llvm::DenseMap<mlir::Operation *, unsigned> planOf;
+  /// With the reason.
+  llvm::DenseMap<mlir::Operation *, mlir::StringAttr> keptInside;
   llvm::DenseMap<mlir::Value, Constant> constants;
 };
 

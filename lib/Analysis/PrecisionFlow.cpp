@@ -131,9 +131,11 @@ public:
     SmallVector<Value, 2> targets;
   };
 
-  ControlFlow(ModuleOp module, const FunctionFlow &functions,
-              FloatType lowType) {
+  ControlFlow(ModuleOp module, const OperationPlans &plans,
+              const FunctionFlow &functions, FloatType lowType) {
     module.walk([&](RegionBranchOpInterface op) {
+      if (plans.isKeptInside(op))
+        return;
       RegionFlow flow(op);
       for (const RegionFlow::Group &group : flow.getGroups())
         if (admits(op, group, lowType))
@@ -356,7 +358,7 @@ private:
 struct PrecisionFlow::Impl {
   Impl(ModuleOp module, const OperationPlans &plans,
        const FunctionFlow &functions, const PrecisionOptions &options)
-      : controlFlow(module, functions,
+      : controlFlow(module, plans, functions,
                     getFloatType(module.getContext(), options.low)) {
     solver.load<EverythingIsLive>();
     solver.load<FlowAnalysis>(plans, functions, controlFlow, options);

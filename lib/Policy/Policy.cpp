@@ -260,6 +260,7 @@ Decision Policy::decide(const OperationDescription &op) const {
       continue;
     if (setting.category && !category) {
       decision.category = *setting.category;
+      decision.isListed = true;
       decision.rule = setting.reason;
       category = true;
     }

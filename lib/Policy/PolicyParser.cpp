@@ -622,7 +622,7 @@ struct PolicyParser::Source {
   const Source *extendedBy;
 };
 
-static bool isPath(llvm::StringRef name) {
+bool Policy::isPath(llvm::StringRef name) {
   return name.contains('/') || name.ends_with(".yaml") ||
          name.ends_with(".yml");
 }
@@ -660,7 +660,7 @@ llvm::Error PolicyParser::parseBase(Policy::Table &table, const Source &source,
   llvm::StringRef name = value.text;
   Source base;
   base.extendedBy = &source;
-  base.isPreset = !isPath(name);
+  base.isPreset = !Policy::isPath(name);
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   llvm::SmallString<128> path;
   if (base.isPreset) {

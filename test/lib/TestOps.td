@@ -95,8 +95,9 @@ def T_ConstOp : Op<T_Dialect, "const", [
 
 // A region that nothing is known of.
 def T_MapOp : Op<T_Dialect, "map", [
-    DeclareOpInterfaceMethods<AutocastOpInterface>]> {
-  let arguments = (ins Variadic<AnyType>:$inputs);
+    DeclareOpInterfaceMethods<AutocastOpInterface, ["getAutocastNodeName"]>]> {
+  let arguments = (ins Variadic<AnyType>:$inputs,
+                       OptionalAttr<StrAttr>:$node_name);
   let results = (outs Variadic<AnyType>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -117,9 +118,11 @@ def T_OpaqueOp : Op<T_Dialect, "opaque"> {
 //===----------------------------------------------------------------------===//
 
 def T_IfOp : Op<T_Dialect, "if", [
-    DeclareOpInterfaceMethods<AutocastOpInterface, ["supportsElementType"]>,
+    DeclareOpInterfaceMethods<AutocastOpInterface,
+        ["getAutocastNodeName", "supportsElementType"]>,
     DeclareOpInterfaceMethods<RegionBranchOpInterface>]> {
-  let arguments = (ins AnyType:$condition, UnitAttr:$no_bf16);
+  let arguments = (ins AnyType:$condition, OptionalAttr<StrAttr>:$node_name,
+                       UnitAttr:$no_bf16);
   let results = (outs Variadic<AnyType>:$outputs);
   let regions = (region SizedRegion<1>:$thenBranch, SizedRegion<1>:$elseBranch);
   let assemblyFormat = [{
@@ -132,10 +135,12 @@ def T_IfOp : Op<T_Dialect, "if", [
 // the iteration and the carried values, and yields the next carried values and
 // slices, which are stacked into the further results.
 def T_LoopOp : Op<T_Dialect, "loop", [
-    DeclareOpInterfaceMethods<AutocastOpInterface, ["getElementTypeFlow"]>,
+    DeclareOpInterfaceMethods<AutocastOpInterface,
+        ["getAutocastNodeName", "getElementTypeFlow"]>,
     DeclareOpInterfaceMethods<RegionBranchOpInterface,
         ["getEntrySuccessorOperands"]>]> {
-  let arguments = (ins AnyType:$trip_count, Variadic<AnyType>:$initial);
+  let arguments = (ins AnyType:$trip_count, Variadic<AnyType>:$initial,
+                       OptionalAttr<StrAttr>:$node_name);
   let results = (outs Variadic<AnyType>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

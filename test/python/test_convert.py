@@ -6,12 +6,13 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import onnx
 import onnx.parser
 import pytest
 from lossless import differences
-from onnx import TensorProto
-from running import checker_problem
+from onnx import TensorProto, helper, numpy_helper
+from running import checker_problem, relative_error, run_in_onnxruntime
 from tool import Tool, onnx_amp
 
 MODEL = """
@@ -157,6 +158,57 @@ def test_keep_node(
     assert {name for name in ("first", "second") if types[name] == TensorProto.FLOAT16} == low
 
 
+BRANCHES = """
+<ir_version: 10, opset_import: ["" : 20]>
+branches (float[N, 2] x, bool c, int64 n) => (float[N, 2] y, float[N, 2] z)
+<float[2, 2] w = {1.0, 0.5, 0.25, 0.125}, bool true = {1}>
+{
+    [before] a = MatMul (x, w)
+    [choose] y = If (c) <
+        then_branch = yes () => (float[N, 2] t) { [inside] t = MatMul (a, w) },
+        else_branch = no () => (float[N, 2] e) { [outside] e = Identity (a) }
+    >
+    [repeat] z = Loop (n, true, a) <
+        body = step (int64 i, bool go, float[N, 2] s) => (bool on, float[N, 2] r) {
+            on = Identity (go)
+            [again] r = MatMul (s, w)
+        }
+    >
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ((), set()),
+        (("--keep-op", "If"), {"inside", "outside"}),
+        (("--keep-op", "Loop"), {"again"}),
+        (("--keep-node", "choose"), {"inside", "outside"}),
+        (("--keep-node", "choose|repeat"), {"inside", "outside", "again"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_keep_what_is_in_subgraphs(
+    amp: Tool, options: tuple[str, ...], kept: set[str], out: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "branches.onnxtxt"
+    source.write_text(BRANCHES)
+    summary = amp.convert(source, out, *options)
+    assert checker_problem(out) is None
+    reasons = {record["node"]: record["reason"] for record in summary.kept}
+    owners = {"inside": "If 'choose'", "outside": "If 'choose'", "again": "Loop 'repeat'"}
+    assert reasons == {name: f"inside {owners[name]}, which is kept" for name in kept}
+    inputs = {"x": np.array([[1, 2], [3, 4]], np.float32), "n": np.array(2, np.int64)}
+    onnx.save(onnx.parser.parse_model(BRANCHES), tmp_path / "plain.onnx")
+    for choice in (True, False):
+        inputs["c"] = np.array(choice)
+        expected, found = (
+            run_in_onnxruntime(path, inputs) for path in (tmp_path / "plain.onnx", out)
+        )
+        assert relative_error(expected, found) < 0.01
+
+
 def test_a_weight_is_stored_in_both_formats_only_if_both_are_read(
     amp: Tool, model: Path, out: Path
 ) -> None:
@@ -197,6 +249,42 @@ def test_json(amp: Tool, model: Path, out: Path) -> None:
     assert record["seconds"] > 0
     assert record["dtype"] == "fp16"
     assert record["policy"] == "inference"
+
+
+def test_rounding_is_measured_once(amp: Tool, out: Path, tmp_path: Path) -> None:
+    """Pieces of big constants are computed twice, by several threads; they count once."""
+    values = np.linspace(-70_000, 70_000, 1_000_003, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        low = values.astype(np.float16)
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["x", "small"], ["a"]),
+            helper.make_node("Where", ["c", "a", "big"], ["y"]),
+        ],
+        "rounded",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3]),
+            helper.make_tensor_value_info("c", TensorProto.BOOL, [1]),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, values.size])],
+        [
+            numpy_helper.from_array(np.full((3, values.size), 1 / 3, np.float32), "small"),
+            numpy_helper.from_array(values, "big"),
+        ],
+    )
+    source = tmp_path / "big.onnx"
+    opsets = [helper.make_opsetid("", 20)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), source)
+    summary = amp.convert(source, out, "--policy", "torch")
+    rounded = {entry["name"]: entry for entry in summary.record["rounded"]}
+    assert rounded["small"]["elements"] == 3 * values.size
+    assert rounded["small"]["overflowed"] == 0
+    assert rounded["big"]["elements"] == values.size
+    assert rounded["big"]["overflowed"] == np.isinf(low).sum()
+    assert rounded["big"]["absmax"] == 70_000
+    quiet = out.with_name("quiet.onnx")
+    amp.run("convert", "--quiet", "--policy", "torch", source, "-o", quiet).expect_success()
+    assert quiet.read_bytes() == out.read_bytes()
 
 
 def test_json_goes_to_stderr_beside_a_model_on_stdout(amp: Tool, model: Path) -> None:

@@ -235,6 +235,46 @@ def test_some_nesting_is_no_error(amp: Tool, levels: int, tmp_path: Path) -> Non
     convert(amp, model, tmp_path).expect_success()
 
 
+@pytest.mark.parametrize("bracket", ["seq(", "y = If (x) <then_branch = g () => (float y) { "])
+def test_text_that_nests_without_end(amp: Tool, bracket: str, tmp_path: Path) -> None:
+    """ONNX's parser of its text form recurses."""
+    source, target = tmp_path / "in.onnxtxt", tmp_path / "out.onnx"
+    head = "g (" if bracket == "seq(" else "g (float[2] x) => (float[2] y) { "
+    source.write_text(HEADER + head + bracket * 500_000)
+    line = amp.run("convert", source, "-o", target).expect_error("in.onnxtxt", "at most 256")
+    assert len(line) < 300
+    assert not target.exists()
+
+
+def test_brackets_in_strings_and_comments_do_not_nest(amp: Tool, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.onnxtxt", tmp_path / "out.onnx"
+    text = "# " + "(" * 300 + "\n" + MODEL.replace("first", '"' + '\\"' + "(" * 300 + '"')
+    source.write_text(text)
+    amp.run("convert", source, "-o", target).expect_success()
+    assert onnx.load(target).graph.node[0].name == '"' + "(" * 300
+
+
+def test_a_long_chain_of_calls(amp: Tool, tmp_path: Path) -> None:
+    """Time is linear, and no stack is long enough for a recursion."""
+    count = 20_000
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("local", 1)]
+    functions = []
+    for index in range(count):
+        callee = f"f{index + 1}" if index + 1 < count else "Relu"
+        domain = "local" if index + 1 < count else ""
+        node = helper.make_node(callee, ["a"], ["b"], domain=domain)
+        functions.append(
+            helper.make_function("local", f"f{index}", ["a"], ["b"], [node], opsets[:])
+        )
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in ("x", "y")]
+    node = helper.make_node("f0", ["x"], ["y"], domain="local")
+    graph = helper.make_graph([node], "chain", value[:1], value[1:])
+    model = helper.make_model(graph, functions=functions, opset_imports=opsets, ir_version=10)
+    convert(amp, model, tmp_path).expect_success()
+    written = onnx.load(tmp_path / "out" / "out.onnx")
+    assert not differences(model, written)
+
+
 # ---- wrong files
 
 

@@ -228,6 +228,39 @@ def test_half_of_the_size(amp: Tool, model: Path, out: Path) -> None:
     assert size_on_disk(out) < 0.55 * size_on_disk(model)
 
 
+@pytest.mark.parametrize("mode", ["keep", "inline", "file"])
+@pytest.mark.parametrize("kept", [(), ("first",), ("first", "second", "third")])
+@pytest.mark.parametrize("beside", [True, False])
+def test_reported_sizes(
+    amp: Tool, model: Path, out: Path, mode: str, kept: tuple[str, ...], beside: bool
+) -> None:
+    """Data that stays where it was counts as well, next to what is written anew."""
+    target = model.with_name("out.onnx") if beside else out
+    options = [word for name in kept for word in ("--keep-node", name)]
+    summary = amp.convert(model, target, "--external-data", mode, *options)
+    source_data, low = model.with_name("in.data").stat().st_size, len(kept) < 3
+    assert summary.record["external_bytes"]["before"] == source_data
+    assert summary.record["bytes"]["before"] == model.stat().st_size + source_data
+    external = {
+        tensor.name: sum(
+            int(entry.value) for entry in tensor.external_data if entry.key == "length"
+        )
+        for tensor in onnx.load(target, load_external_data=False).graph.initializer
+    }
+    # What is written is aligned, what stays is counted by tensors.
+    data = target.with_name("out.onnx.data")
+    written = data.stat().st_size if data.exists() else 0
+    stays = 0
+    if "in.data" in locations(target):
+        assert beside
+        stays = sum(external.values()) if not written else external["u"]
+    record = summary.record["external_bytes"]
+    assert record["after"] == written + stays
+    assert bool(stays) == (beside and mode == "keep" and "first" in kept)
+    assert bool(written) == (mode == "file" or (mode == "keep" and (low or not beside)))
+    assert summary.record["bytes"]["after"] == target.stat().st_size + written + stays
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("dtype", ["none", "fp16"])
 def test_beyond_two_gigabytes(amp: Tool, dtype: str) -> None:

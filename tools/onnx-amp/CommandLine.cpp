@@ -132,7 +132,7 @@ static int printHelp(const OptTable &table, const Command &command) {
   llvm::raw_string_ostream stream(text);
   std::string usage = llvm::formatv("onnx-amp {0} [options] {1}", command.name,
                                     command.operands);
-  table.printHelp(stream, usage.c_str(), command.summary.data(),
+  table.printHelp(stream, usage.c_str(), command.summary.str().c_str(),
                   /*ShowHidden=*/false, /*ShowAllAliases=*/false,
                   Visibility(command.options));
   return printOutput(text) ? ExitSuccess : ExitFailure;

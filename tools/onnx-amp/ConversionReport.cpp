@@ -42,6 +42,10 @@ static llvm::SmallSetVector<FloatType, 2> getFormats(AutocastOpInterface op) {
   return formats;
 }
 
+static Type getElementTypeOf(TypedAttr constant) {
+  return cast<ShapedType>(constant.getType()).getElementType();
+}
+
 static bool isLow(FloatType type) { return type.isF16() || type.isBF16(); }
 
 void ConversionReport::collectBefore(ModuleOp module) {
@@ -54,8 +58,10 @@ void ConversionReport::collectBefore(ModuleOp module) {
 
 void ConversionReport::collectAfter(ModuleOp module) {
   after = ModelStatistics::collect(module);
-  constants = measureRounding(module);
   module.walk([&](Operation *op) {
+    if (onnx::TensorAttr tensor = getStoredTensor(op))
+      if (auto rounded = dyn_cast<RoundedAttr>(Attribute(tensor.getValue())))
+        constants.push_back({getOutputName(op, 0), rounded});
     if (isa<CastOp>(op)) {
       ++insertedCasts;
       return;
@@ -86,12 +92,6 @@ uint64_t ConversionReport::count(Fate fate) const {
                         [&](const Node &node) { return node.fate == fate; });
 }
 
-/// Data beside the model: in a file that was written, or in those that were
-/// there, to which unchanged tensors still refer.
-uint64_t ConversionReport::externalAfter() const {
-  return isInline ? 0 : std::max(outputDataBytes, after.externalBytes());
-}
-
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
@@ -120,20 +120,22 @@ std::string ConversionReport::toText() const {
   } else {
     stream << "\n";
   }
-  line("size") << formatBytes(inputBytes + before.externalBytes()) << " -> "
-               << formatBytes(outputBytes + externalAfter()) << "\n";
+  line("size") << formatBytes(bytesBefore()) << " -> "
+               << formatBytes(bytesAfter()) << "\n";
 
   // Values that rounding changed beyond all measure.
-  for (const RoundedConstant &constant : constants)
-    if (constant.stats.overflowed)
-      line("constant") << quoted(constant.name) << ": "
-                       << formatPlural(constant.stats.overflowed, "value")
-                       << " of " << constant.stats.count << " beyond "
-                       << spellElementType(constant.to) << ", now "
-                       << (constant.overflow == Overflow::Saturate
-                               ? "its largest value"
-                               : "infinity")
-                       << "\n";
+  for (const Constant &constant : constants) {
+    RoundingStats stats = rounding.lookup(constant.value);
+    if (!stats.overflowed)
+      continue;
+    bool saturates = constant.value.getOverflow() == Overflow::Saturate;
+    line("constant") << quoted(constant.name) << ": "
+                     << formatPlural(stats.overflowed, "value") << " of "
+                     << stats.count << " beyond the range of "
+                     << spellElementType(getElementTypeOf(constant.value))
+                     << ", now "
+                     << (saturates ? "its largest value" : "infinity") << "\n";
+  }
   line("time") << formatSeconds(seconds()) << " (start "
                << formatSeconds(startSeconds) << ", import "
                << formatSeconds(importSeconds) << ", passes "
@@ -171,15 +173,15 @@ static json::Array toValue(const std::map<std::string, TensorTotals> &weights) {
   return array;
 }
 
-static json::Object toValue(const RoundedConstant &constant) {
-  const RoundingStats &stats = constant.stats;
+static json::Object toValue(StringRef name, RoundedAttr value,
+                            const RoundingStats &stats) {
+  bool saturates = value.getOverflow() == Overflow::Saturate;
   return json::Object{
-      {"name", toValue(constant.name)},
-      {"from", spellElementType(constant.from)},
-      {"to", spellElementType(constant.to)},
+      {"name", toValue(name)},
+      {"from", spellElementType(getElementTypeOf(value.getSource()))},
+      {"to", spellElementType(getElementTypeOf(value))},
       {"elements", stats.count},
-      {"overflow",
-       constant.overflow == Overflow::Saturate ? "saturate" : "infinity"},
+      {"overflow", saturates ? "saturate" : "infinity"},
       {"overflowed", stats.overflowed},
       {"underflowed", stats.underflowed},
       {"subnormal", stats.subnormal},
@@ -224,8 +226,9 @@ std::string ConversionReport::toJSON(bool withExplanation) const {
                                         {"already_low", counts.alreadyLow},
                                         {"kept", counts.kept}};
   json::Array rounded;
-  for (const RoundedConstant &constant : constants)
-    rounded.push_back(toValue(constant));
+  for (const Constant &constant : constants)
+    rounded.push_back(toValue(constant.name, constant.value,
+                              rounding.lookup(constant.value)));
 
   json::Object report{
       {"input", toValue(input)},
@@ -240,8 +243,8 @@ std::string ConversionReport::toJSON(bool withExplanation) const {
       {"categories", std::move(categories)},
       {"casts", insertedCasts},
       {"total_casts", after.casts + insertedCasts},
-      {"bytes", json::Object{{"before", inputBytes + before.externalBytes()},
-                             {"after", outputBytes + externalAfter()}}},
+      {"bytes",
+       json::Object{{"before", bytesBefore()}, {"after", bytesAfter()}}},
       {"external_bytes", json::Object{{"before", before.externalBytes()},
                                       {"after", externalAfter()}}},
       {"weights", json::Object{{"before", toValue(before.weights)},

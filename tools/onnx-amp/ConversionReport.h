@@ -8,7 +8,7 @@
 //   report.collectBefore(module);   // as it was read
 //   ... passes, which leave their reasons on the operations ...
 //   report.collectAfter(module);
-//   ... export ...
+//   ... export, which fills report.rounding and report.outputSizes ...
 //   printOutput(report.toText());
 //
 //===----------------------------------------------------------------------===//
@@ -17,7 +17,9 @@
 #define AMP_TOOLS_ONNX_AMP_CONVERSIONREPORT_H
 
 #include "ModelStatistics.h"
-#include "RoundingReport.h"
+
+#include "amp/Dialect/AMP/AMPDialect.h"
+#include "amp/Target/ONNX.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -29,11 +31,9 @@ public:
   /// "fp16", "bf16" or "none".
   std::string dtype;
   std::string policy;
-  uint64_t inputBytes = 0, outputBytes = 0;
-  /// Of a data file that was written.
-  uint64_t outputDataBytes = 0;
-  /// All data of the output is in these.
-  bool isInline = false;
+  uint64_t inputBytes = 0;
+  ExportedSizes outputSizes;
+  RoundingRecord rounding;
   double startSeconds = 0, importSeconds = 0, passSeconds = 0,
          exportSeconds = 0;
 
@@ -66,8 +66,19 @@ private:
     Fate fate;
   };
 
+  /// A constant that is stored in a narrower format now.
+  struct Constant {
+    llvm::StringRef name; // of its value; may be empty; not escaped
+    RoundedAttr value;
+  };
+
   uint64_t count(Fate fate) const;
-  uint64_t externalAfter() const;
+  /// Model and data files together.
+  uint64_t bytesBefore() const { return inputBytes + before.externalBytes(); }
+  uint64_t bytesAfter() const { return outputSizes.model + externalAfter(); }
+  uint64_t externalAfter() const {
+    return outputSizes.data + outputSizes.keptData;
+  }
   double seconds() const {
     return startSeconds + importSeconds + passSeconds + exportSeconds;
   }
@@ -76,7 +87,7 @@ private:
   llvm::DenseSet<mlir::Operation *> lowBefore;
   std::vector<Node> nodes;
   uint64_t insertedCasts = 0;
-  std::vector<RoundedConstant> constants;
+  std::vector<Constant> constants;
 };
 
 } // namespace amp

@@ -9,14 +9,13 @@
 #include "FatalErrors.h"
 #include "Messages.h"
 #include "ModelFile.h"
+#include "PolicyArgument.h"
 #include "ProgressLine.h"
-#include "Threads.h"
+#include "ThreadPool.h"
 
 #include "amp/Dialect/AMP/Annotations.h"
-#include "amp/Dialect/ONNX/Schema.h"
 #include "amp/Passes/Lowering.h"
 #include "amp/Passes/Pipelines.h"
-#include "amp/Policy/Policy.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/IR/Verifier.h"
@@ -51,15 +50,10 @@ struct ConvertOptions {
 
 /// Reads the policy, to fail before any work is done; returns the exit code.
 static int checkPolicy(ConvertOptions &options, bool hasDtype) {
-  llvm::Expected<Policy> policy = Policy::load(options.policy);
-  if (!policy) {
-    // A name that is none is wrong usage, a file may be at fault itself.
-    StringRef name = options.policy;
-    bool isFile =
-        name.contains('/') || name.ends_with(".yaml") || name.ends_with(".yml");
-    printError(llvm::toString(policy.takeError()));
-    return isFile ? ExitFailure : ExitUsage;
-  }
+  int code = ExitSuccess;
+  std::optional<Policy> policy = loadPolicy(options.policy, code);
+  if (!policy)
+    return code;
   for (const std::string &op : options.keepOps)
     if (llvm::Error error = policy->keepOperator(op))
       return wrongUsage("--keep-op: " + llvm::toString(std::move(error)));
@@ -139,7 +133,9 @@ private:
 static double getProcessorSeconds() {
   rusage usage = {};
   ::getrusage(RUSAGE_SELF, &usage);
-  auto seconds = [](timeval time) { return time.tv_sec + time.tv_usec * 1e-6; };
+  auto seconds = [](timeval time) {
+    return double(time.tv_sec) + double(time.tv_usec) * 1e-6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -202,9 +198,6 @@ static void printReport(const ConversionReport &report,
 }
 
 int amp::runConvert(const llvm::opt::InputArgList &arguments) {
-  // Beside all that comes before the first node. Nobody waits for it after an
-  // error: the process ends at once.
-  static BackgroundWork schemas([](void *) { onnx::loadSchemas(); }, nullptr);
   ConversionReport report;
   report.startSeconds = getProcessorSeconds();
   Stopwatch watch;
@@ -213,10 +206,7 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
     return code;
   setFatalErrorSubject(quoted(options.input));
 
-  // Neither context nor module is freed: it would take as long as building
-  // them, and the process ends.
-  MLIRContext &context = *new MLIRContext(MLIRContext::Threading::DISABLED);
-  context.printOpOnDiagnostic(false);
+  MLIRContext &context = makeContext();
   ProgressLine progress(!options.quiet);
   FirstErrorPrinter errors(&context, [&] { progress.stop(); });
 
@@ -236,7 +226,8 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
   // Threads read and round weights; without them types and attributes are made
   // without locks, which is what long graphs spend their time on.
   constexpr uint64_t kWeightsForThreads = 8 << 20;
-  context.enableMultithreading(sumTensorBytes(module) >= kWeightsForThreads);
+  if (sumTensorBytes(module) >= kWeightsForThreads)
+    context.setThreadPool(getThreadPool());
 
   if (options.dtype != "none") {
     progress.begin("deciding");
@@ -256,8 +247,12 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
   exportOptions.durable = options.durable;
   exportOptions.inputs = std::move(dataFiles);
   exportOptions.progress = &progress.written();
+  if (options.needsReport())
+    exportOptions.rounding = &report.rounding;
   FailureOr<ExportedSizes> sizes =
       writeModel(module, options.output, exportOptions);
+  if (succeeded(sizes))
+    setOutputsCommitted();
   progress.stop();
   if (failed(sizes))
     return ExitFailure;
@@ -268,10 +263,7 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
     report.output = options.output;
     report.dtype = options.dtype;
     report.policy = options.policy;
-    report.outputBytes = sizes->model;
-    report.outputDataBytes = sizes->data;
-    report.isInline =
-        options.externalData == ExternalData::Inline || isText(options.output);
+    report.outputSizes = *sizes;
     printReport(report, options);
   }
   return ExitSuccess;

@@ -6,39 +6,64 @@
 
 #include "FatalErrors.h"
 
+#include "amp/Target/ONNX/ProcessSetup.h"
+
 #include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <new>
+#include <sched.h>
 #include <unistd.h>
 
 using namespace amp;
 
+// All of this is constant initialized: memory may be short before main().
 static char fatalErrorSubject[512];
+static std::atomic<bool> areOutputsCommitted{false};
 
-/// Allocates nothing. Several threads may get here at once.
-[[noreturn]] static void die(const char *reason) {
-  static std::atomic_flag isDying = ATOMIC_FLAG_INIT;
-  if (isDying.test_and_set())
-    for (;;)
-      ::pause(); // until the first one ends the process
+void amp::writeErrorLine(llvm::StringRef line) {
+  enum class State : int { Unwritten, Writing, Written };
+  static std::atomic<State> state{State::Unwritten};
+  State before = State::Unwritten;
+  if (!state.compare_exchange_strong(before, State::Writing)) {
+    // The caller may end the process, which must not cut the line.
+    while (state != State::Written)
+      ::sched_yield();
+    return;
+  }
+  while (!line.empty()) {
+    ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      break; // there is nobody to tell
+    line = line.drop_front(written);
+  }
+  state = State::Written;
+}
+
+void amp::die(const char *reason) {
+  bool isWarning = areOutputsCommitted;
+  if (!isWarning)
+    removeUnfinishedFiles();
   char line[1024];
   char *at = line, *end = line + sizeof(line) - 1;
   auto append = [&](const char *text) {
-    // A reason may have several lines, of which the first says what happened.
     size_t length = std::min<size_t>(std::strcspn(text, "\n"), end - at);
     at = std::copy_n(text, length, at);
   };
-  append("onnx-amp: error: ");
+  append(isWarning ? "onnx-amp: warning: " : "onnx-amp: error: ");
   append(fatalErrorSubject);
   append(reason);
+  if (isWarning)
+    append(", after the output was written");
   *at++ = '\n';
-  ssize_t written = ::write(STDERR_FILENO, line, at - line);
-  (void)written;
-  ::_exit(1);
+  writeErrorLine({line, static_cast<size_t>(at - line)});
+  ::_exit(isWarning ? 0 : 1);
 }
 
 void amp::setFatalErrorSubject(llvm::StringRef subject) {
@@ -49,6 +74,8 @@ void amp::setFatalErrorSubject(llvm::StringRef subject) {
   at = std::copy(separator.begin(), separator.end(), at);
   *at = 0;
 }
+
+void amp::setOutputsCommitted() { areOutputsCommitted = true; }
 
 void amp::installFatalErrorHandlers() {
   std::set_new_handler([] { die("out of memory"); });

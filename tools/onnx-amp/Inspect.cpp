@@ -231,7 +231,7 @@ void Inspection::printWeights(llvm::raw_ostream &stream) const {
          << formatCount(elements) << " numbers, " << formatBytes(weightBytes());
   if (weightBytes())
     stream << llvm::formatv(", {0:f0}% of it in 16-bit floats",
-                            100.0 * lowBytes() / weightBytes());
+                            100 * double(lowBytes()) / double(weightBytes()));
   stream << "\n";
   for (const auto &[type, totals] : statistics.weights)
     stream << llvm::formatv("  {0,-10} {1,7}  {2}\n", type,
@@ -336,9 +336,7 @@ int amp::runInspect(const llvm::opt::InputArgList &arguments) {
                       " and " + quoted(paths[1]));
   setFatalErrorSubject(quoted(paths[0]));
 
-  // Not freed, see Convert.cpp.
-  MLIRContext &context = *new MLIRContext;
-  context.printOpOnDiagnostic(false);
+  MLIRContext &context = makeContext();
   FirstErrorPrinter errors(&context);
   ImportOptions options;
   options.allowLinks = arguments.hasArg(OPT_allow_links);

@@ -6,6 +6,8 @@
 
 #include "Messages.h"
 
+#include "FatalErrors.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -35,7 +37,8 @@ static std::string describe(int number) {
   return text;
 }
 
-static void printLine(llvm::StringRef kind, const llvm::Twine &text) {
+static llvm::SmallString<256> makeLine(llvm::StringRef kind,
+                                       const llvm::Twine &text) {
   llvm::SmallString<256> line("onnx-amp: ");
   line += kind;
   line += ": ";
@@ -46,12 +49,16 @@ static void printLine(llvm::StringRef kind, const llvm::Twine &text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       c = ' ';
   line += '\n';
-  printAside(line);
+  return line;
 }
 
-void amp::printError(const llvm::Twine &text) { printLine("error", text); }
+void amp::printError(const llvm::Twine &text) {
+  writeErrorLine(makeLine("error", text));
+}
 
-void amp::printWarning(const llvm::Twine &text) { printLine("warning", text); }
+void amp::printWarning(const llvm::Twine &text) {
+  printAside(makeLine("warning", text));
+}
 
 bool amp::printOutput(llvm::StringRef text) {
   int reason = writeAll(STDOUT_FILENO, text);

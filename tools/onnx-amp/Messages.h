@@ -15,7 +15,8 @@
 namespace amp {
 
 /// Prints "onnx-amp: error: TEXT" on standard error, in one line whatever
-/// `text` holds. Foreign parts of it should have been quoted().
+/// `text` holds, unless there was an error before. Foreign parts of it should
+/// have been quoted().
 void printError(const llvm::Twine &text);
 void printWarning(const llvm::Twine &text);
 

@@ -6,12 +6,19 @@
 
 #include "ModelFile.h"
 
+
 #include "amp/Target/ONNX/MappedFile.h"
 
 using namespace amp;
 using namespace mlir;
 
-bool amp::isText(StringRef path) { return path.ends_with(".onnxtxt"); }
+MLIRContext &amp::makeContext() {
+  auto *context = new MLIRContext(MLIRContext::Threading::DISABLED);
+  context->printOpOnDiagnostic(false);
+  return *context;
+}
+
+static bool isText(StringRef path) { return path.ends_with(".onnxtxt"); }
 
 bool amp::isStandardOutput(StringRef path) {
   return path == "-" || path == "/dev/stdout";
@@ -48,7 +55,7 @@ FailureOr<ExportedSizes> amp::writeModel(ModuleOp module, StringRef path,
   if (!file)
     return report(module.getContext(), file.takeError());
   std::string text;
-  if (failed(exportONNXText(module, text)))
+  if (failed(exportONNXText(module, text, options.rounding)))
     return failure();
   WireWriter writer;
   writer.rawView(text);

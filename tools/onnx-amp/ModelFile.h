@@ -11,6 +11,11 @@
 
 namespace amp {
 
+/// A context to read a model into. Neither is ever freed: that would take as
+/// long as building them, and the process ends. It has no threads: without them
+/// types and attributes are made without locks.
+mlir::MLIRContext &makeContext();
+
 /// Reads a model, in ONNX's text form if the name ends in ".onnxtxt"; "-" is
 /// standard input. Null after an error, which the context's handler gets. Sets
 /// `size` to that of the file.
@@ -27,9 +32,6 @@ mlir::FailureOr<ExportedSizes> writeModel(mlir::ModuleOp module,
 
 /// True for the names that mean standard output.
 bool isStandardOutput(llvm::StringRef path);
-
-/// True for the names of files in ONNX's text form, which holds all data.
-bool isText(llvm::StringRef path);
 
 } // namespace amp
 

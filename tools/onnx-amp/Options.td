@@ -88,9 +88,11 @@ def no_keep_io_types : Switch<"no-keep-io-types", [ConvertOption],
     "Inputs and outputs in float32 become low as well">;
 
 defm keep_op : Setting<"keep-op", "OP", [ConvertOption],
-    "Leave an operator alone, 'Softmax' or 'domain:Op';\ncan be repeated">;
+    "Leave an operator alone, 'Softmax' or 'domain:Op',\n"
+    "and all in its subgraphs; can be repeated">;
 defm keep_node : Setting<"keep-node", "REGEX", [ConvertOption],
-    "Leave the nodes alone whose whole name matches;\ncan be repeated">;
+    "Leave the nodes alone whose whole name matches,\n"
+    "and all in their subgraphs; can be repeated">;
 
 //===----------------------------------------------------------------------===//
 // What is said

@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "amp/Policy/Policy.h"
-
 #include "Commands.h"
 #include "Messages.h"
+#include "PolicyArgument.h"
 
 #include "amp/Dialect/ONNX/ONNXDialect.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
@@ -66,11 +65,10 @@ categorize(const Policy &policy) {
 }
 
 static int showPolicy(llvm::StringRef name, bool asJSON) {
-  llvm::Expected<Policy> policy = Policy::load(name);
-  if (!policy) {
-    printError(llvm::toString(policy.takeError()));
-    return ExitFailure;
-  }
+  int code = ExitSuccess;
+  std::optional<Policy> policy = loadPolicy(name, code);
+  if (!policy)
+    return code;
   json::Object object;
   std::string text;
   for (const auto &[category, operators] : categorize(*policy)) {

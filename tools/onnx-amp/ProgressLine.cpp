@@ -9,7 +9,7 @@
 #include "Messages.h"
 #include "Quantities.h"
 
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/ADT/SmallString.h"
 
 #include <chrono>
 #include <unistd.h>
@@ -26,6 +26,7 @@ void ProgressLine::begin(const char *newPhase, uint64_t newTotal) {
   std::lock_guard<std::mutex> lock(mutex);
   phase = newPhase;
   total = newTotal;
+  totalText = formatBytes(total);
 }
 
 void ProgressLine::stop() {
@@ -54,19 +55,24 @@ void ProgressLine::run(void *self) {
 }
 
 void ProgressLine::draw() {
-  std::string text = phase;
+  // Beside the commit of outputs, where nobody may die: nothing is allocated.
+  llvm::SmallString<128> line("\r");
+  line += phase;
   if (total) {
     constexpr unsigned width = 24;
-    double part = std::min(1.0, double(done.load()) / double(total));
-    std::string bar(width, ' ');
-    std::fill_n(bar.begin(), unsigned(part * width), '#');
-    text = llvm::formatv("{0} [{1}] {2} of {3}", phase, bar,
-                         formatBytes(std::min(done.load(), total)),
-                         formatBytes(total));
+    uint64_t now = std::min(done.load(), total);
+    uint64_t filled = width * now / total;
+    line += " [";
+    line.append(filled, '#');
+    line.append(width - filled, ' ');
+    line += "] ";
+    line += std::to_string(100 * now / total); // kept in place, so short
+    line += "% of ";
+    line += totalText;
   }
-  unsigned size = text.size();
+  unsigned size = line.size() - 1;
   if (size < drawn)
-    text.append(drawn - size, ' ');
+    line.append(drawn - size, ' ');
   drawn = size;
-  printAside("\r" + text);
+  printAside(line);
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
 
 namespace amp {
 
@@ -46,6 +47,7 @@ private:
   bool isStopped = false;
   const char *phase = "reading";
   uint64_t total = 0;
+  std::string totalText;
   unsigned drawn = 0;
   std::atomic<uint64_t> done{0};
   std::optional<BackgroundWork> background;

@@ -15,7 +15,7 @@ static std::string scale(uint64_t number, llvm::StringRef unit) {
   if (number < 1000)
     return llvm::formatv("{0} {1}", number, unit).str();
   constexpr char letters[] = "kMGTPE";
-  double scaled = number / 1000.0;
+  double scaled = double(number) / 1000;
   unsigned power = 0;
   // What would be rounded to 1000 takes the next letter.
   for (; scaled >= 999.5; ++power)

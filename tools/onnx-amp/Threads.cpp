@@ -11,14 +11,14 @@
 
 #include "Threads.h"
 
-#include <cstddef>
+#include "FatalErrors.h"
 
 using namespace amp;
 
 static constexpr size_t kMiB = 1 << 20;
 
-static bool startThread(pthread_t &thread, size_t stackSize,
-                        void *(*start)(void *), void *argument) {
+bool amp::startThread(pthread_t &thread, void *(*start)(void *), void *argument,
+                      size_t stackSize) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0)
     return false;
@@ -28,7 +28,7 @@ static bool startThread(pthread_t &thread, size_t stackSize,
   return started;
 }
 
-/// The pools of MLIR start threads with the default size, which a limit on the
+/// The writers of outputs have stacks of the default size, which a limit on the
 /// process's own stack may have made small.
 static void raiseDefaultStackSize(size_t least) {
   pthread_attr_t attributes;
@@ -55,12 +55,12 @@ int amp::runOnBigStack(llvm::function_ref<int()> work) {
   raiseDefaultStackSize(4 * kMiB);
   pthread_t thread;
   for (size_t size : {64 * kMiB, 16 * kMiB, 4 * kMiB}) {
-    if (!startThread(thread, size, start, &call))
+    if (!startThread(thread, start, &call, size))
       continue;
     pthread_join(thread, nullptr);
     return call.result;
   }
-  return work();
+  die("cannot start a thread, out of memory or of processes");
 }
 
 void *BackgroundWork::start(void *self) {
@@ -70,8 +70,7 @@ void *BackgroundWork::start(void *self) {
 }
 
 BackgroundWork::BackgroundWork(void (*work)(void *), void *argument)
-    : work(work), argument(argument),
-      runs(startThread(thread, 4 * kMiB, start, this)) {}
+    : work(work), argument(argument), runs(startThread(thread, start, this)) {}
 
 BackgroundWork::~BackgroundWork() {
   if (runs)

@@ -9,13 +9,20 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <cstddef>
 #include <pthread.h>
 
 namespace amp {
 
+/// Starts a thread, with a stack of 4 MiB unless said otherwise. Returns false
+/// if there can be none.
+bool startThread(pthread_t &thread, void *(*start)(void *), void *argument,
+                 size_t stackSize = 4 << 20);
+
 /// Runs `work` on a stack of 64 MiB, whatever the process was given: parser,
 /// verifier and passes recurse over nested subgraphs. Where memory is short the
-/// stack is smaller. Threads that start later get at least 4 MiB. Returns what
+/// stack is smaller, and the process ends with an error if it would be too
+/// small. Threads that libraries start later get at least 4 MiB. Returns what
 /// `work` does.
 int runOnBigStack(llvm::function_ref<int()> work);
 

@@ -42,7 +42,8 @@ def AutocastOpInterface : OpInterface<"AutocastOpInterface"> {
     The element types of their results and of their regions' arguments are the
     join of what flows into them; their type variables are only used to ask
     supportsElementType(), and results with one variable may have different
-    types.
+    types. If a policy's category for such an operation is `keep`, its results,
+    its regions' arguments and everything inside keep their types.
   }];
   let cppNamespace = "::amp";
 

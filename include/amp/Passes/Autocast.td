@@ -48,9 +48,11 @@ def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
     Option<"keepIOTypes", "keep-io-types", "bool", /*default=*/"true",
            "Public functions keep the types of arguments and results">,
     ListOption<"keepOps", "keep-op", "std::string",
-               "Operators that keep their types, \"Op\" or \"domain:Op\"">,
+               "Operators that keep their types, \"Op\" or \"domain:Op\", "
+               "with all that is in their regions">,
     ListOption<"keepNodes", "keep-node", "std::string",
-               "Regular expressions on the names of nodes that keep their types">,
+               "Regular expressions on the names of nodes that keep their types, "
+               "with all that is in their regions">,
     Option<"reasons", "reasons", "bool", /*default=*/"true",
            "Write amp.category and amp.reason as well, which only people read">,
   ];

@@ -86,6 +86,8 @@ struct OperationDescription {
 /// What a policy says of one operation.
 struct Decision {
   Category category = Category::Keep;
+  /// False if no statement gave the category: the operator is not listed.
+  bool isListed = false;
   /// The operation is never a reason to round a float32 input: it runs in the
   /// low format only if its data is there anyhow (comparisons, ArgMax).
   bool noPull = false;
@@ -119,9 +121,12 @@ public:
   /// line, `file:line:column: message`. Keeps no reference to the buffer.
   static llvm::Expected<Policy> parse(llvm::MemoryBufferRef buffer);
 
-  /// What a command line names: a preset, or the path of a policy file (ends in
-  /// .yaml or .yml, or has a slash).
+  /// What a command line names: a preset, or the path of a policy file.
   static llvm::Expected<Policy> load(llvm::StringRef presetOrPath);
+
+  /// True for the path of a policy file, which ends in .yaml or .yml or has a
+  /// slash; everything else is the name of a preset.
+  static bool isPath(llvm::StringRef presetOrPath);
 
   /// Names of the presets, in alphabetical order.
   static std::vector<std::string> presetNames();

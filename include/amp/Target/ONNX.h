@@ -7,6 +7,7 @@
 #ifndef AMP_TARGET_ONNX_H
 #define AMP_TARGET_ONNX_H
 
+#include "amp/Policy/FloatRounding.h"
 #include "amp/Target/ONNX/OutputFile.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -57,6 +58,9 @@ enum class ExternalData {
   File,   ///< into one data file beside the model
 };
 
+/// What rounding did to the `#amp.rounded` constants of a module, once each.
+using RoundingRecord = llvm::DenseMap<mlir::Attribute, RoundingStats>;
+
 struct ExportOptions {
   ExternalData externalData = ExternalData::Auto;
   /// For the output files.
@@ -64,12 +68,18 @@ struct ExportOptions {
   /// Files that must not be replaced: the model's data files.
   std::vector<FileIdentity> inputs;
   std::atomic<uint64_t> *progress = nullptr;
+  /// If not null, gets what rounding does to the constants as they are written.
+  RoundingRecord *rounding = nullptr;
 };
 
-/// What was written.
+/// In bytes.
 struct ExportedSizes {
+  /// The model file.
   uint64_t model = 0;
+  /// The data file that was written beside it; 0 if there is none.
   uint64_t data = 0;
+  /// Tensors in data files that were there before, to which the model refers.
+  uint64_t keptData = 0;
 };
 
 /// Writes a module as a model file ("-" is standard output), whole or not at
@@ -79,12 +89,15 @@ mlir::FailureOr<ExportedSizes> exportONNX(mlir::ModuleOp module,
                                           const ExportOptions &options = {});
 
 /// Appends the model to `bytes`. All tensors are inside, except those whose
-/// external data is found in `folder`, where the model will be put.
+/// external data is found in `folder`, where the model will be put. `rounding`
+/// is as in ExportOptions.
 mlir::LogicalResult exportONNX(mlir::ModuleOp module, std::string &bytes,
-                               llvm::StringRef folder = {});
+                               llvm::StringRef folder = {},
+                               RoundingRecord *rounding = nullptr);
 
 /// Appends the model in ONNX's text form.
-mlir::LogicalResult exportONNXText(mlir::ModuleOp module, std::string &text);
+mlir::LogicalResult exportONNXText(mlir::ModuleOp module, std::string &text,
+                                   RoundingRecord *rounding = nullptr);
 
 /// Registers onnx-to-mlir, mlir-to-onnx, onnxtext-to-mlir and mlir-to-onnxtext
 /// for amp-translate.

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SchemaContext.h"
+#include "SchemaRegistry.h"
 #include "SchemaTypes.h"
 
 #include "amp/Dialect/ONNX/ONNXOps.h"
@@ -21,8 +22,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 
-#include "onnx/defs/schema.h"
-
 using namespace mlir;
 
 namespace amp::onnx {
@@ -31,6 +30,9 @@ namespace {
 
 using ::onnx::OpSchema;
 using ::onnx::TypeProto;
+
+/// Subgraphs and calls within each other: what is deeper stays unknown.
+constexpr unsigned kMaxDepth = 256;
 
 class Inferrer {
 public:
@@ -45,8 +47,12 @@ private:
   void forgetConflicts();
   void restoreDeclared();
   void inferBlock(Block &block) {
+    if (depth == kMaxDepth)
+      return;
+    ++depth;
     for (Operation &op : block)
       inferOperation(&op);
+    --depth;
   }
   void inferOperation(Operation *op);
   void inferCall(CallOp call);
@@ -75,6 +81,8 @@ private:
   SmallVector<std::pair<Value, Type>, 0> changes;
   /// Values that leave their graph, with the types that it declares.
   SmallVector<std::pair<Value, Type>> declared;
+  /// Of the block that is looked at, in subgraphs and calls.
+  unsigned depth = 0;
 };
 
 bool isUnknown(Type type) { return isa<UnknownType>(type); }
@@ -315,10 +323,7 @@ void Inferrer::inferOperation(Operation *op) {
     return;
   std::optional<int64_t> opset = getOpsetVersion(op, info->domain);
   const OpSchema *schema =
-      opset && *opset > 0 && *opset < std::numeric_limits<int>::max()
-          ? ::onnx::OpSchemaRegistry::Schema(
-                info->name.str(), static_cast<int>(*opset), info->domain.str())
-          : nullptr;
+      opset ? lookupOpSchema(info->domain, info->name, *opset) : nullptr;
   if (!schema)
     return;
   bool withShapes = options.shapes && isSafe(op, *info);

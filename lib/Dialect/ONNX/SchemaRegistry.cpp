@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SchemaRegistry.h"
+
 #include "amp/Dialect/ONNX/ElementType.h"
 #include "amp/Dialect/ONNX/ONNXDialect.h"
 #include "amp/Dialect/ONNX/Schema.h"
@@ -12,12 +14,16 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 
-#include "onnx/defs/schema.h"
+#include "onnx/defs/operator_sets.h"
+#include "onnx/defs/operator_sets_ml.h"
+#include "onnx/defs/operator_sets_preview.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <tuple>
 
 using namespace mlir;
 
@@ -26,7 +32,33 @@ namespace amp::onnx {
 namespace {
 
 using ::onnx::OpSchema;
-using ::onnx::OpSchemaRegistry;
+
+/// One version of an operator.
+struct Entry {
+  llvm::StringLiteral domain, name;
+  int64_t sinceVersion;
+  OpSchema (*build)();
+
+  std::tuple<StringRef, StringRef, int64_t> key() const {
+    return {domain, name, sinceVersion};
+  }
+};
+
+// Sorted.
+constexpr Entry entries[] = {
+#include "amp/Dialect/ONNX/ONNXSchemaTable.inc"
+};
+
+/// The newest version of an operator that an opset has, or nullptr.
+const Entry *findEntry(StringRef domain, StringRef name, int64_t opset) {
+  const auto *after = llvm::upper_bound(
+      entries, std::tuple(domain, name, opset),
+      [](const auto &key, const Entry &entry) { return key < entry.key(); });
+  if (after == std::begin(entries))
+    return nullptr;
+  const Entry *entry = std::prev(after);
+  return entry->domain == domain && entry->name == name ? entry : nullptr;
+}
 
 /// "seq(tensor(float))" of a type, as schemas spell it; "" for what schemas
 /// can't spell.
@@ -195,6 +227,25 @@ StringRef nameOf(AttributeKind kind) {
   return "unknown";
 }
 
+const OpSchema *lookupOpSchema(StringRef domain, StringRef name,
+                               int64_t opset) {
+  static std::atomic<const OpSchema *> built[std::size(entries)];
+  static std::mutex mutex;
+  const Entry *entry = findEntry(domain, name, opset);
+  if (!entry)
+    return nullptr;
+  std::atomic<const OpSchema *> &slot = built[entry - entries];
+  if (const OpSchema *schema = slot)
+    return schema;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!slot) {
+    auto *schema = new OpSchema(entry->build());
+    schema->Finalize();
+    slot = schema;
+  }
+  return slot;
+}
+
 const Schema *lookupSchema(StringRef domain, StringRef name, int64_t opset) {
   // Lives as long as the process, so that results are never stale.
   struct Cache {
@@ -218,14 +269,12 @@ const Schema *lookupSchema(StringRef domain, StringRef name, int64_t opset) {
   }
   const Schema *result = nullptr;
   std::unique_lock<std::shared_mutex> lock(cache->mutex);
-  if (opset > 0 && opset <= std::numeric_limits<int>::max())
-    if (const OpSchema *schema = OpSchemaRegistry::Schema(
-            name.str(), static_cast<int>(opset), domain.str())) {
-      std::unique_ptr<Schema> &converted = cache->converted[schema];
-      if (!converted)
-        converted = convert(*schema);
-      result = converted.get();
-    }
+  if (const OpSchema *schema = lookupOpSchema(domain, name, opset)) {
+    std::unique_ptr<Schema> &converted = cache->converted[schema];
+    if (!converted)
+      converted = convert(*schema);
+    result = converted.get();
+  }
   cache->byQuery[query] = result;
   return result;
 }
@@ -242,7 +291,5 @@ int64_t latestOpset(StringRef domain) {
 bool isKnownDomain(StringRef domain) { return latestOpset(domain) != 0; }
 
 int64_t latestIRVersion() { return ::onnx::Version::IR_VERSION; }
-
-void loadSchemas() { OpSchemaRegistry::Schema("Identity", 1, ""); }
 
 } // namespace amp::onnx

@@ -381,20 +381,42 @@ void printOperator(std::ostream &td, std::ostream &table, const Operator &op) {
   table << "\"},\n";
 }
 
+/// How ONNX's headers name the classes of a domain's schemas.
+const char *schemaClassDomain(const std::string &domain) {
+  if (domain.empty())
+    return "Onnx";
+  return domain == "ai.onnx.ml" ? "OnnxML" : "OnnxPreview";
+}
+
+/// A line of SchemaRegistry.cpp's table for each version, oldest first.
+void printSchemas(std::ostream &schemas, const Operator &op) {
+  for (auto it = op.versions.rbegin(); it != op.versions.rend(); ++it)
+    schemas << "{\"" << op.domain << "\", \"" << op.name << "\", "
+            << it->since_version()
+            << ", ::onnx::GetOpSchema<::onnx::"
+               "ONNX_OPERATOR_SET_SCHEMA_CLASS_NAME("
+            << schemaClassDomain(op.domain) << ", " << it->since_version()
+            << ", " << op.name << ")>},\n";
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: amp-schema-to-ods OPERATORS.td TABLE.inc\n");
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: amp-schema-to-ods OPERATORS.td "
+                         "OPERATORS.inc SCHEMAS.inc\n");
     return 2;
   }
-  std::ofstream td(argv[1]), table(argv[2]);
+  std::ofstream td(argv[1]), table(argv[2]), schemas(argv[3]);
   td << "// Printed by amp-schema-to-ods from ONNX's operator schemas.\n\n";
-  for (const Operator &op : mergedOperators())
+  for (const Operator &op : mergedOperators()) {
     printOperator(td, table, op);
+    printSchemas(schemas, op);
+  }
   td.close();
   table.close();
-  if (!td || !table) {
+  schemas.close();
+  if (!td || !table || !schemas) {
     std::fprintf(stderr, "amp-schema-to-ods: cannot write the output\n");
     return 1;
   }

@@ -79,8 +79,9 @@ FailureOr<ExportedSizes> exportONNX(ModuleOp module, StringRef path,
   if (!stream)
     folder.emplace(path);
   auto build = [&](ExternalData mode, WireWriter &writer) {
-    auto tensors = std::make_unique<TensorWriter>(mode, stream ? "" : dataName,
-                                                  folder ? &*folder : nullptr);
+    auto tensors = std::make_unique<TensorWriter>(
+        mode, stream ? "" : dataName, folder ? &*folder : nullptr,
+        /*measureRounding=*/options.rounding != nullptr);
     if (failed(write(module, *tensors, writer)))
       tensors = nullptr;
     return tensors;
@@ -103,39 +104,49 @@ FailureOr<ExportedSizes> exportONNX(ModuleOp module, StringRef path,
   ExportedSizes sizes;
   sizes.model = writer->size();
   sizes.data = tensors->data().size();
-  if (sizes.data == 0) {
-    if (failed(report(module, model->write(*writer))) ||
-        failed(report(module, OutputFile::commit({&*model}))))
+  sizes.keptData = tensors->keptBytes();
+  SmallVector<OutputFile *, 2> files;
+  std::optional<OutputFile> data;
+  if (sizes.data != 0) {
+    llvm::Expected<OutputFile> file = OutputFile::open(dataPath, outputOptions);
+    if (!file)
+      return fail(module, file.takeError());
+    data.emplace(std::move(*file));
+    if (failed(report(module, data->write(tensors->data()))))
       return failure();
-    return sizes;
+    files.push_back(&*data);
   }
-  llvm::Expected<OutputFile> data = OutputFile::open(dataPath, outputOptions);
-  if (!data)
-    return fail(module, data.takeError());
-  if (failed(report(module, data->write(tensors->data()))) ||
-      failed(report(module, model->write(*writer))) ||
-      failed(report(module, OutputFile::commit({&*data, &*model}))))
+  files.push_back(&*model);
+  if (failed(report(module, model->write(*writer))))
+    return failure();
+  if (options.rounding)
+    tensors->recordRounding(*options.rounding);
+  if (failed(report(module, OutputFile::commit(files))))
     return failure();
   return sizes;
 }
 
-LogicalResult exportONNX(ModuleOp module, std::string &bytes,
-                         StringRef folder) {
+LogicalResult exportONNX(ModuleOp module, std::string &bytes, StringRef folder,
+                         RoundingRecord *rounding) {
   WireWriter writer;
   std::optional<ExternalDataFiles> dataFiles;
   if (!folder.empty())
     dataFiles.emplace((folder + "/model.onnx").str());
   TensorWriter tensors(dataFiles ? ExternalData::Keep : ExternalData::Inline,
-                       "", dataFiles ? &*dataFiles : nullptr);
+                       "", dataFiles ? &*dataFiles : nullptr,
+                       /*measureRounding=*/rounding != nullptr);
   if (failed(write(module, tensors, writer)))
     return failure();
   append(writer, bytes);
+  if (rounding)
+    tensors.recordRounding(*rounding);
   return success();
 }
 
-LogicalResult exportONNXText(ModuleOp module, std::string &text) {
+LogicalResult exportONNXText(ModuleOp module, std::string &text,
+                             RoundingRecord *rounding) {
   std::string bytes;
-  if (failed(exportONNX(module, bytes)))
+  if (failed(exportONNX(module, bytes, /*folder=*/{}, rounding)))
     return failure();
   ::onnx::ModelProto model;
   if (!model.ParseFromString(bytes))

@@ -78,7 +78,7 @@ LogicalResult Exporter::writeModel() {
   if (!fields)
     return module.emitError("is no ONNX model: it lacks the attribute ")
            << ONNXDialect::kModel;
-  auto main = module.lookupSymbol<func::FuncOp>("main");
+  auto main = symbols.lookup<func::FuncOp>("main");
   if (!main || main.getBody().empty())
     return module.emitError("is no ONNX model: it has no function @main");
   encodeFields(::onnx::ModelProto::descriptor(), fields, writer);
@@ -305,7 +305,7 @@ LogicalResult Exporter::writeNode(Operation *op) {
     opType = custom.getOpType();
     domain = custom.getDomainName();
   } else if (auto call = dyn_cast<onnx::CallOp>(op)) {
-    auto callee = module.lookupSymbol<func::FuncOp>(call.getCalleeAttr());
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
     auto function =
         callee ? callee->getAttrOfType<DictionaryAttr>(ONNXDialect::kFunction)
                : DictionaryAttr();

@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
 
 namespace amp {
 
@@ -22,7 +23,8 @@ namespace amp {
 class Exporter {
 public:
   Exporter(mlir::ModuleOp module, TensorWriter &tensors, WireWriter &writer)
-      : module(module), tensors(tensors), writer(writer), names(module) {}
+      : module(module), symbols(module), tensors(tensors), writer(writer),
+        names(module) {}
 
   mlir::LogicalResult writeModel();
 
@@ -50,6 +52,7 @@ private:
                        mlir::ArrayAttr entries);
 
   mlir::ModuleOp module;
+  mlir::SymbolTable symbols;
   TensorWriter &tensors;
   WireWriter &writer;
   ValueNames names;

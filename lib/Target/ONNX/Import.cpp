@@ -61,6 +61,36 @@ OwningOpRef<ModuleOp> importBytes(StringRef bytes, std::shared_ptr<void> owner,
   return std::move(*module);
 }
 
+/// How deep the brackets of ONNX's text form nest, outside of strings and
+/// comments. Its parser recurses for each of them.
+unsigned nestingOf(StringRef text) {
+  unsigned depth = 0, deepest = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    switch (text[i]) {
+    case '"':
+      for (++i; i < text.size() && text[i] != '"'; ++i)
+        i += text[i] == '\\';
+      break;
+    case '#':
+      i = std::min(text.find('\n', i), text.size());
+      break;
+    case '(':
+    case '[':
+    case '{':
+      deepest = std::max(deepest, ++depth);
+      break;
+    case ')':
+    case ']':
+    case '}':
+      depth -= depth > 0;
+      break;
+    default:
+      break;
+    }
+  }
+  return deepest;
+}
+
 } // namespace
 
 OwningOpRef<ModuleOp> importONNX(StringRef path, MLIRContext *context,
@@ -84,6 +114,15 @@ OwningOpRef<ModuleOp> importONNX(StringRef bytes, std::shared_ptr<void> owner,
 OwningOpRef<ModuleOp> importONNXText(StringRef text, StringRef name,
                                      MLIRContext *context,
                                      const ImportOptions &options) {
+  // Far more than the importer's 32 subgraphs take.
+  constexpr unsigned maxNesting = 256;
+  std::string quotedName = quoted(name);
+  if (unsigned nesting = nestingOf(text); nesting > maxNesting) {
+    emitError(UnknownLoc::get(context))
+        << quotedName << ": not a valid ONNX text: its brackets nest "
+        << nesting << " deep, expected at most " << maxNesting;
+    return {};
+  }
   auto bytes = std::make_shared<std::string>();
   std::string problem;
   try {
@@ -100,7 +139,6 @@ OwningOpRef<ModuleOp> importONNXText(StringRef text, StringRef name,
   } catch (const std::exception &exception) {
     problem = exception.what();
   }
-  std::string quotedName = quoted(name);
   if (!problem.empty()) {
     StringRef line = StringRef(problem).trim();
     emitError(UnknownLoc::get(context))

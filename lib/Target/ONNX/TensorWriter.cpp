@@ -13,36 +13,72 @@
 #include "amp/Dialect/AMP/ConstantData.h"
 #include "amp/Dialect/ONNX/ElementType.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include "onnx/onnx_pb.h"
+
+#include <atomic>
+#include <mutex>
+#include <vector>
 
 using namespace mlir;
 using amp::onnx::ElementType;
 
 namespace amp {
 
+/// A constant that is rounded while it is written.
+class RoundedBytes final : public LazyBytes {
+public:
+  /// With `measure` the constant is measured as well.
+  RoundedBytes(RoundedAttr value, uint64_t size, bool measure) : value(value) {
+    if (measure)
+      isMeasured =
+          std::vector<std::atomic<bool>>(llvm::divideCeil(size, granularity));
+  }
+
+  void fill(uint64_t offset, llvm::MutableArrayRef<char> out) const override {
+    if (isMeasured.empty())
+      return round(offset, out, nullptr);
+    // Some pieces are asked for more than once.
+    RoundingStats pieces;
+    for (; !out.empty();
+         out = out.drop_front(std::min<uint64_t>(granularity, out.size()))) {
+      bool isNew = !isMeasured[offset / granularity].exchange(true);
+      round(offset, out.take_front(granularity), isNew ? &pieces : nullptr);
+      offset += granularity;
+    }
+    std::lock_guard<std::mutex> lock(mutex);
+    stats.merge(pieces);
+  }
+
+  RoundingStats getStats() const {
+    std::lock_guard<std::mutex> lock(mutex);
+    return stats;
+  }
+
+private:
+  /// Offsets are multiples of the granularity, sizes of the element's.
+  void round(uint64_t offset, llvm::MutableArrayRef<char> out,
+             RoundingStats *stats) const {
+    uint64_t width =
+        cast<TensorType>(value.getType()).getElementTypeBitWidth() / 8;
+    if (failed(readRounded(value, offset / width, out.size() / width,
+                           out.data(), stats)))
+      std::memset(out.data(), 0, out.size()); // verified: cannot happen
+  }
+
+  RoundedAttr value;
+  /// Per `granularity` of bytes; empty if there is no need.
+  mutable std::vector<std::atomic<bool>> isMeasured;
+  mutable std::mutex mutex;
+  mutable RoundingStats stats;
+};
+
 namespace {
 
 /// Tensors below this many bytes stay in the model, where a reference would
 /// take as much.
 constexpr uint64_t minExternalSize = 1024;
-
-/// A constant that is rounded while it is written.
-class RoundedBytes final : public LazyBytes {
-public:
-  explicit RoundedBytes(RoundedAttr value) : value(value) {}
-
-  void fill(uint64_t offset, llvm::MutableArrayRef<char> out) const override {
-    // Offsets are multiples of the granularity, sizes of the element's.
-    uint64_t width =
-        cast<TensorType>(value.getType()).getElementTypeBitWidth() / 8;
-    if (failed(
-            readRounded(value, offset / width, out.size() / width, out.data())))
-      std::memset(out.data(), 0, out.size()); // verified: cannot happen
-  }
-
-private:
-  RoundedAttr value;
-};
 
 std::optional<StringRef> entry(DictionaryAttr proto, StringRef key) {
   auto entries = proto.getAs<ArrayAttr>("external_data");
@@ -63,8 +99,10 @@ std::optional<StringRef> entry(DictionaryAttr proto, StringRef key) {
 /// tag.
 void TensorWriter::writeBytes(TypedAttr value, uint64_t size, uint32_t field,
                               WireWriter &writer) {
-  if (auto rounded = dyn_cast<RoundedAttr>(Attribute(value))) {
-    auto lazy = std::make_shared<RoundedBytes>(rounded);
+  if (auto attribute = dyn_cast<RoundedAttr>(Attribute(value))) {
+    std::shared_ptr<RoundedBytes> &lazy = rounded[attribute];
+    if (!lazy)
+      lazy = std::make_shared<RoundedBytes>(attribute, size, measureRounding);
     field ? writer.lazy(field, size, lazy) : writer.rawLazy(size, lazy);
     return;
   }
@@ -75,6 +113,11 @@ void TensorWriter::writeBytes(TypedAttr value, uint64_t size, uint32_t field,
   }
   std::string bytes = checkedBytes(value, size);
   field ? writer.bytes(field, bytes) : writer.raw(bytes);
+}
+
+void TensorWriter::recordRounding(RoundingRecord &record) const {
+  for (const auto &[attribute, bytes] : rounded)
+    record[attribute] = bytes->getStats();
 }
 
 /// The bytes of a constant, copied; zeros, and a problem, if their number is
@@ -165,6 +208,7 @@ void TensorWriter::write(onnx::TensorAttr tensor, WireWriter &writer,
     except.push_back("name");
   bool external = field == storage::External;
   if (external && staysExternal(tensor, size)) {
+    kept += size;
     encodeFields(::onnx::TensorProto::descriptor(), proto, writer, except);
     writer.int64(::onnx::TensorProto::kDataLocationFieldNumber,
                  ::onnx::TensorProto::EXTERNAL);

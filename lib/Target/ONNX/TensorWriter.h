@@ -14,15 +14,19 @@
 
 namespace amp {
 
+class RoundedBytes;
+
 /// Writes tensors, inside the model or into a data file beside it.
 class TensorWriter {
 public:
   /// `dataFile` names the data file in the tensors that go there; `folder` is
   /// the output's, where data that stays where it was must be found again
-  /// (null: nothing can stay).
+  /// (null: nothing can stay). With `measureRounding` constants are measured as
+  /// they are rounded.
   TensorWriter(ExternalData mode, std::string dataFile,
-               ExternalDataFiles *folder)
-      : mode(mode), dataFile(std::move(dataFile)), folder(folder) {}
+               ExternalDataFiles *folder, bool measureRounding)
+      : mode(mode), dataFile(std::move(dataFile)), folder(folder),
+        measureRounding(measureRounding) {}
 
   /// Writes the contents of a TensorProto. `name` replaces the attribute's own.
   void write(onnx::TensorAttr tensor, WireWriter &writer,
@@ -32,6 +36,12 @@ public:
 
   /// The data file's contents; empty if no tensor went there.
   const WireWriter &data() const { return dataWriter; }
+
+  /// Bytes of the tensors that stay in data files that are there.
+  uint64_t keptBytes() const { return kept; }
+
+  /// What rounding did, when everything has been written.
+  void recordRounding(RoundingRecord &record) const;
 
   /// What is wrong with the first tensor whose data does not fit its type (an
   /// elided resource, say); "" if nothing.
@@ -48,7 +58,11 @@ private:
   ExternalData mode;
   std::string dataFile;
   ExternalDataFiles *folder;
+  bool measureRounding;
   WireWriter dataWriter;
+  uint64_t kept = 0;
+  /// By #amp.rounded, which several tensors may have.
+  llvm::DenseMap<mlir::Attribute, std::shared_ptr<RoundedBytes>> rounded;
   std::string firstProblem;
 };
 

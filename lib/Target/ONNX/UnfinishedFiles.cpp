@@ -6,6 +6,8 @@
 
 #include "UnfinishedFiles.h"
 
+#include "amp/Target/ONNX/ProcessSetup.h"
+
 #include <atomic>
 #include <cerrno>
 #include <csignal>

@@ -12,15 +12,13 @@ namespace amp {
 /// Longest temporary name, with its zero.
 constexpr unsigned maxTemporaryName = 32;
 
-/// Notes that the file `name` in the open folder `folder` is to be removed if
-/// the process dies. Returns a slot for forgetUnfinishedFile(), or -1 if there
-/// is no room (the file is then merely not removed by a signal). The folder
-/// must stay open until then. Call it before the file is made.
+/// Notes that the file `name` in the open folder `folder` is to be removed by
+/// removeUnfinishedFiles(), which is in ProcessSetup.h. Returns a slot for
+/// forgetUnfinishedFile(), or -1 if there is no room (the file is then merely
+/// not removed). The folder must stay open until then. Call it before the file
+/// is made.
 int noteUnfinishedFile(int folder, const char *name);
 void forgetUnfinishedFile(int slot);
-
-/// Removes all files noted. Async-signal-safe.
-void removeUnfinishedFiles();
 
 /// While one of these lives, the process is between two renames that belong
 /// together: signals that would end it wait until the last one is gone.

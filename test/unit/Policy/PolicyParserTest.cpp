@@ -278,6 +278,13 @@ TEST(PolicyParserTest, Cycles) {
             self + ":1:10: policy extends itself: 'self -> self'");
 }
 
+TEST(PolicyParserTest, PathsAndPresets) {
+  for (const char *path : {"a.yaml", "a.yml", "./inference", "/", "../x"})
+    EXPECT_TRUE(Policy::isPath(path)) << path;
+  for (const char *name : {"inference", "inferense", "", "yaml", "a.json"})
+    EXPECT_FALSE(Policy::isPath(name)) << name;
+}
+
 TEST(PolicyParserTest, FilesThatCannotBeRead) {
   TemporaryFolder folder;
   EXPECT_EQ(errorOf(Policy::load("x/y.yaml")),

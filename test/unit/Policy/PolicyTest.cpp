@@ -292,6 +292,10 @@ TEST(PolicyTest, EveryDecisionHasAReason) {
   EXPECT_EQ(rule("MatMul"), "policy 'test' line 9: allow: tensor cores");
   EXPECT_EQ(rule("Conv"), "policy 'test' line 12: allow");
   EXPECT_EQ(rule("Tanh"), "policy 'test' does not list the operator: keep");
+  EXPECT_FALSE(policy.decide(operation("Tanh")).isListed);
+  EXPECT_TRUE(policy.decide(operation("Exp")).isListed);
+  ASSERT_FALSE(bool(policy.keepOperator("Tanh")));
+  EXPECT_TRUE(policy.decide(operation("Tanh")).isListed);
 }
 
 TEST(PolicyTest, CopiesAreIndependent) {

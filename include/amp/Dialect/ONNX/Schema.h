@@ -105,10 +105,6 @@ int64_t latestOpset(llvm::StringRef domain);
 /// The newest IR version that the linked ONNX knows.
 int64_t latestIRVersion();
 
-/// Fills ONNX's registry of schemas (some 20 ms), which the first look-up does
-/// otherwise. May run on a thread of its own while others do other work.
-void loadSchemas();
-
 } // namespace amp::onnx
 
 #endif // AMP_DIALECT_ONNX_SCHEMA_H

@@ -19,11 +19,12 @@ struct InferenceOptions {
 
 /// Replaces `!onnx.unknown` where the inference functions of ONNX's schemas
 /// can tell the type, in the main graph, its subgraphs, and the functions that
-/// it calls (once each; a function whose callers disagree stays untyped). With
-/// shapes, dimensions that are not known become so, too, from types, small
-/// constants and what is computed from shapes; a function sees what its callers
-/// have in common. What is known already stays, and graphs return what they
-/// declare. Linear in the size of the module.
+/// it calls (once each; a function whose callers disagree stays untyped, and so
+/// does what is more than 256 calls and subgraphs deep). With shapes,
+/// dimensions that are not known become so, too, from types, small constants
+/// and what is computed from shapes; a function sees what its callers have in
+/// common. What is known already stays, and graphs return what they declare.
+/// Linear in the size of the module.
 mlir::LogicalResult inferTypes(mlir::ModuleOp module,
                                const InferenceOptions &options = {});
 

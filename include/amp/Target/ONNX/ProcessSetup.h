@@ -30,6 +30,10 @@ void guardStandardDescriptors();
 /// Signals that the parent ignores stay ignored. `program` is copied.
 void installSignalHandlers(llvm::StringRef program);
 
+/// Removes what OutputFile has written and not committed, for whoever ends the
+/// process without unwinding. Allocates nothing, async-signal-safe.
+void removeUnfinishedFiles();
+
 /// For the end of main(): writes out what llvm::outs() and llvm::errs() hold,
 /// whose destructors would abort the process if that failed. Returns
 /// `exitCode`, or 1 if standard output could not be written, after saying so; a
