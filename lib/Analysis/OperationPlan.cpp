@@ -218,6 +218,15 @@ void OperationPlans::addConstant(AutocastOpInterface op) {
   }
 }
 
+void OperationPlans::addFlowing(Operation *op) {
+  if (!isa<RegionBranchOpInterface, CallOpInterface>(op) &&
+      !op->hasTrait<OpTrait::IsTerminator>())
+    return;
+  for (Value operand : op->getOperands())
+    if (isConstant(operand))
+      flowing.insert(operand);
+}
+
 /// True if the operation would run in the low format, were its data there.
 bool OperationPlans::mayBeLow(const OperationPlan &plan) const {
   return plan.mainVariable >= 0 && plan.decision.category != Category::Deny;
@@ -241,35 +250,39 @@ void OperationPlans::scanConstants(MLIRContext *context) {
   SmallVector<std::pair<Value, Attribute>, 0> users;
   DenseSet<Value> seen;
 
+  auto addScan = [&](Value operand) {
+    if (!isConstant(operand) || !seen.insert(operand).second)
+      return;
+    auto constant = operand.getDefiningOp<AutocastOpInterface>();
+    if (!constant || !constant.isAutocastConstant())
+      return;
+    Attribute value = constant.getAutocastConstantValue(
+        cast<OpResult>(operand).getResultNumber());
+    std::optional<ConstantData> data = getConstantData(value);
+    if (!data || !cast<ElementsAttr>(value).getElementType().isF32())
+      return;
+    users.push_back({operand, value});
+    auto [scan, isNew] = scans.insert({value, {jobs.size(), 0, {}}});
+    if (!isNew)
+      return;
+    uint64_t stored = data->bytes.size() / sizeof(float);
+    for (uint64_t i = 0; i < stored;
+         i += kElementsPerJob, ++scan->second.numJobs)
+      jobs.push_back({data->bytes.data() + i * sizeof(float),
+                      std::min(kElementsPerJob, stored - i),
+                      {}});
+  };
   for (const OperationPlan &plan : plans) {
     if (!mayBeLow(plan))
       continue;
     for (auto [operand, number] :
-         llvm::zip_equal(plan.op->getOperands(), plan.operandVariables)) {
-      if (number < 0 || !plan.variables[number].moves ||
-          plan.variables[number].obstacle || !isConstant(operand) ||
-          !seen.insert(operand).second)
-        continue;
-      auto constant = operand.getDefiningOp<AutocastOpInterface>();
-      if (!constant || !constant.isAutocastConstant())
-        continue;
-      Attribute value = constant.getAutocastConstantValue(
-          cast<OpResult>(operand).getResultNumber());
-      std::optional<ConstantData> data = getConstantData(value);
-      if (!data || !cast<ElementsAttr>(value).getElementType().isF32())
-        continue;
-      users.push_back({operand, value});
-      auto [scan, isNew] = scans.insert({value, {jobs.size(), 0, {}}});
-      if (!isNew)
-        continue;
-      uint64_t stored = data->bytes.size() / sizeof(float);
-      for (uint64_t i = 0; i < stored;
-           i += kElementsPerJob, ++scan->second.numJobs)
-        jobs.push_back({data->bytes.data() + i * sizeof(float),
-                        std::min(kElementsPerJob, stored - i),
-                        {}});
-    }
+         llvm::zip_equal(plan.op->getOperands(), plan.operandVariables))
+      if (number >= 0 && plan.variables[number].moves &&
+          (plan.adopts || !plan.variables[number].obstacle))
+        addScan(operand);
   }
+  for (Value operand : flowing)
+    addScan(operand);
 
   parallelFor(context, 0, jobs.size(), [&](size_t i) {
     jobs[i].range = scanRange(jobs[i].data, jobs[i].count);
@@ -286,10 +299,14 @@ void OperationPlans::scanConstants(MLIRContext *context) {
 /// The results of an operation that moves constants have the range of them all.
 void OperationPlans::mergeRanges(const OperationPlan &plan) {
   std::optional<FloatRange> merged;
+  // It becomes low for its user, if it has no other to please.
+  bool canSaturate = !plan.variables[plan.mainVariable].obstacle &&
+                     plan.op->getNumResults() == 1 && plan.op->hasOneUse();
   for (auto [operand, variable] :
        llvm::zip_equal(plan.op->getOperands(), plan.operandVariables)) {
     if (variable != plan.mainVariable)
       continue;
+    canSaturate = canSaturate && this->canSaturate(operand);
     const FloatRange *range = getRange(operand);
     if (!range)
       return;
@@ -299,8 +316,46 @@ void OperationPlans::mergeRanges(const OperationPlan &plan) {
   }
   for (auto [result, variable] :
        llvm::zip_equal(plan.op->getResults(), plan.resultVariables))
-    if (variable == plan.mainVariable)
+    if (variable == plan.mainVariable) {
       constants[result].range = merged;
+      constants[result].canSaturate = canSaturate;
+    }
+}
+
+/// True if a constant becomes low at compile time, where its values can be
+/// clamped: a cast does not.
+bool OperationPlans::canSaturate(Value constant) const {
+  auto op = constant.getDefiningOp<AutocastOpInterface>();
+  if (!op.isAutocastConstant())
+    return constants.lookup(constant).canSaturate;
+  return op.supportsElementType(
+      op.getResultTypeVariable(cast<OpResult>(constant).getResultNumber()),
+      getFloatType(op->getContext(), low));
+}
+
+Decision OperationPlans::getFlowingDecision() const {
+  Decision decision;
+  decision.category = Category::Clear;
+  decision.outOfRange = policy->outOfRange();
+  decision.underflow = policy->underflow();
+  return decision;
+}
+
+bool OperationPlans::fits(Value constant) const {
+  return explainMisfit(constant, getFlowingDecision()).empty();
+}
+
+/// Empty if the range is not known.
+std::string OperationPlans::explainMisfit(Value constant,
+                                          Decision decision) const {
+  const FloatRange *range = getRange(constant);
+  if (!range)
+    return {};
+  if (decision.outOfRange == OutOfRange::Saturate && overflows(*range, low) &&
+      !canSaturate(constant))
+    decision.outOfRange = OutOfRange::KeepFloat32;
+  return amp::explainMisfit(*range, constants.lookup(constant).name, low,
+                            decision);
 }
 
 /// A constant that does not fit is an obstacle to the whole operation: what it
@@ -311,17 +366,12 @@ void OperationPlans::checkConstants(OperationPlan &plan) {
     if (number < 0 || !plan.variables[number].moves ||
         plan.variables[number].obstacle)
       continue;
-    Value operand = plan.op->getOperand(index);
-    const FloatRange *range = getRange(operand);
-    if (!range)
-      continue;
     Decision decision = plan.decision;
     if (!decision.flushedOperands.empty() &&
         llvm::is_contained(decision.flushedOperands,
                            plan.op.getOperandPosition(index)))
       decision.underflow = Underflow::Flush;
-    misfit =
-        explainMisfit(*range, constants.lookup(operand).name, low, decision);
+    misfit = explainMisfit(plan.op->getOperand(index), decision);
     if (!misfit.empty())
       break;
   }
@@ -346,8 +396,10 @@ FailureOr<OperationPlans> OperationPlans::compute(ModuleOp module,
     if (op->getNumRegions() > 0)
       result.keepInside(op, kept);
     auto autocast = dyn_cast<AutocastOpInterface>(op);
-    if (!autocast || isa<RegionBranchOpInterface>(op))
+    if (!autocast || isa<RegionBranchOpInterface>(op)) {
+      result.addFlowing(op);
       return WalkResult::advance();
+    }
     if (autocast.isAutocastConstant()) {
       result.addConstant(autocast);
       return WalkResult::advance();
@@ -360,9 +412,10 @@ FailureOr<OperationPlans> OperationPlans::compute(ModuleOp module,
 
   result.scanConstants(module.getContext());
   for (OperationPlan &plan : result.plans) {
+    // Whether a constant fits is for those to say who compute with it.
     if (plan.adopts)
       result.mergeRanges(plan);
-    if (result.mayBeLow(plan))
+    else if (result.mayBeLow(plan))
       result.checkConstants(plan);
   }
   return result;

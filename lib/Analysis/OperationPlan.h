@@ -16,6 +16,8 @@
 #include "amp/Analysis/PrecisionAnalysis.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
 
+#include "llvm/ADT/SetVector.h"
+
 #include <optional>
 
 namespace amp {
@@ -69,6 +71,14 @@ public:
   /// The range of a constant's values; null if that is not known, or `value` no
   /// constant. Ranges are found for constants that might become low.
   const FloatRange *getRange(mlir::Value value) const;
+  /// Constants that control flow and calls read.
+  llvm::ArrayRef<mlir::Value> getFlowingConstants() const {
+    return flowing.getArrayRef();
+  }
+  /// What the policy says of them.
+  Decision getFlowingDecision() const;
+  /// True if such a constant may become low.
+  bool fits(mlir::Value constant) const;
 
 private:
   struct Constant {
@@ -76,6 +86,8 @@ private:
     std::optional<FloatRange> range;
     /// What the user calls it.
     llvm::StringRef name;
+    /// Of a moved constant: see canSaturate().
+    bool canSaturate = false;
   };
 
   OperationPlans(const Policy &policy, FloatFormat low)
@@ -86,9 +98,12 @@ private:
   void addVariables(OperationPlan &plan);
   void pinVariables(OperationPlan &plan);
   void addConstant(AutocastOpInterface op);
+  void addFlowing(mlir::Operation *op);
   bool mayBeLow(const OperationPlan &plan) const;
   void scanConstants(mlir::MLIRContext *context);
   void mergeRanges(const OperationPlan &plan);
+  bool canSaturate(mlir::Value constant) const;
+  std::string explainMisfit(mlir::Value constant, Decision decision) const;
   void checkConstants(OperationPlan &plan);
 
   const Policy *policy;
@@ -98,6 +113,7 @@ private:
   /// With the reason.
   llvm::DenseMap<mlir::Operation *, mlir::StringAttr> keptInside;
   llvm::DenseMap<mlir::Value, Constant> constants;
+  llvm::SetVector<mlir::Value> flowing;
 };
 
 } // namespace amp

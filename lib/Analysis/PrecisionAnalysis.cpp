@@ -44,12 +44,13 @@ public:
     auto formatOf = [&](Value value) { return flow.getFormat(value); };
 
     decideOperations(formatOf);
-    adoptFromUsers();
+    adoptFromUsers(flow);
     recordOverflows();
+    recordFlowingOverflows(flow);
     for (Value target : flow.getJoinedValues())
       if (formatOf(target) == options.low)
         result.valueTypes[target] = lowType;
-    retypeFunctions(formatOf);
+    retypeFunctions(flow);
     return success();
   }
 
@@ -82,7 +83,7 @@ private:
   }
 
   /// Later operations come first: they are the users.
-  void adoptFromUsers() {
+  void adoptFromUsers(const PrecisionFlow &flow) {
     for (size_t i = plans.get().size(); i-- > 0;) {
       const OperationPlan &plan = plans.get()[i];
       if (!plan.adopts || plan.variables[plan.mainVariable].obstacle)
@@ -95,7 +96,7 @@ private:
           continue;
         for (OpOperand &use : value.getUses()) {
           anyUse = true;
-          allLow = allLow && asksForLow(use);
+          allLow = allLow && asksForLow(use, flow);
         }
       }
       if (!anyUse || !allLow)
@@ -106,10 +107,12 @@ private:
     }
   }
 
-  bool asksForLow(OpOperand &use) const {
+  bool asksForLow(OpOperand &use, const PrecisionFlow &flow) const {
     const OperationPlan *plan = plans.lookup(use.getOwner());
-    return plan && isLow(result.decisions[plan - plans.get().data()],
-                         plan->operandVariables[use.getOperandNumber()]);
+    if (!plan)
+      return flow.getFlowFormat(use) == options.low;
+    return isLow(result.decisions[plan - plans.get().data()],
+                 plan->operandVariables[use.getOperandNumber()]);
   }
 
   void recordOverflows() {
@@ -121,44 +124,57 @@ private:
         if (!range || !isLow(decision, variable) ||
             !overflows(*range, options.low))
           continue;
-        auto constant = operand.getDefiningOp<AutocastOpInterface>();
-        if (!constant || !constant.isAutocastConstant())
-          continue;
-        Overflow &overflow =
-            result.overflows.insert({constant, Overflow::Saturate})
-                .first->second;
-        if (plan.decision.outOfRange == OutOfRange::Convert)
-          overflow = Overflow::Infinity;
+        recordOverflow(operand, plan.decision);
       }
     }
   }
 
-  void retypeFunctions(FormatOf formatOf) {
+  void recordFlowingOverflows(const PrecisionFlow &flow) {
+    for (Value constant : plans.getFlowingConstants()) {
+      const FloatRange *range = plans.getRange(constant);
+      if (range && overflows(*range, options.low) &&
+          llvm::any_of(constant.getUses(), [&](OpOperand &use) {
+            return flow.getFlowFormat(use) == options.low;
+          }))
+        recordOverflow(constant, plans.getFlowingDecision());
+    }
+  }
+
+  void recordOverflow(Value value, const Decision &decision) {
+    auto constant = value.getDefiningOp<AutocastOpInterface>();
+    if (!constant || !constant.isAutocastConstant())
+      return;
+    Overflow &overflow =
+        result.overflows.insert({constant, Overflow::Saturate}).first->second;
+    if (decision.outOfRange == OutOfRange::Convert)
+      overflow = Overflow::Infinity;
+  }
+
+  void retypeFunctions(const PrecisionFlow &flow) {
     for (const auto &[op, function] : functions.getFunctions()) {
       auto callable = cast<FunctionOpInterface>(op);
       if (callable.isExternal())
         continue;
       for (BlockArgument argument : callable.getArguments())
-        if (isFloat32(argument) && formatOf(argument) == options.low)
+        if (isFloat32(argument) && flow.getFormat(argument) == options.low)
           result.valueTypes[argument] = lowType;
       for (auto [i, type] : llvm::enumerate(callable.getResultTypes())) {
         FloatType elementType = getFloatElementType(type);
-        if (elementType && elementType.isF32() &&
-            returnsLow(function, i, formatOf))
+        if (elementType && elementType.isF32() && returnsLow(function, i, flow))
           result.resultTypes[{op, i}] = lowType;
       }
     }
   }
 
   bool returnsLow(const FunctionFlow::Function &function, unsigned index,
-                  FormatOf formatOf) const {
+                  const PrecisionFlow &flow) const {
     if (function.isInterface)
       return !options.keepIOTypes;
     return !function.returns.empty() &&
            llvm::all_of(function.returns, [&](Operation *terminator) {
              return index < terminator->getNumOperands() &&
-                    isFloat32(terminator->getOperand(index)) &&
-                    formatOf(terminator->getOperand(index)) == options.low;
+                    flow.getFlowFormat(terminator->getOpOperand(index)) ==
+                        options.low;
            });
   }
 

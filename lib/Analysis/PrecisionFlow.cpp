@@ -128,6 +128,10 @@ public:
   struct Group {
     /// The join of what has flowed in.
     FloatFormat format;
+    /// The same without constants that may adopt another format.
+    FloatFormat dataFormat;
+    /// They do: what they are does not count.
+    bool adopts = false;
     SmallVector<Value, 2> targets;
   };
 
@@ -152,6 +156,19 @@ public:
     return found == groupOfSource.end() ? nullptr : &groups[found->second];
   }
 
+  /// Lets constants adopt the low format where they alone hold a group back,
+  /// and forgets what has flowed; returns false if there is nothing to be had.
+  bool adoptConstants(FloatFormat low) {
+    bool changes = false;
+    for (Group &group : groups)
+      if (group.format != low && group.dataFormat == low)
+        changes = group.adopts = true;
+    if (changes)
+      for (Group &group : groups)
+        group.format = group.dataFormat = FloatFormat::bottom();
+    return changes;
+  }
+
   /// True if the value's format is the join of a group.
   bool isTarget(Value value) const { return targets.contains(value); }
   const DenseSet<Value> &getTargets() const { return targets; }
@@ -167,7 +184,8 @@ private:
     for (OpOperand *source : sources)
       groupOfSource[source] = groups.size();
     targets.insert(values.begin(), values.end());
-    groups.push_back({FloatFormat::bottom(), SmallVector<Value, 2>(values)});
+    groups.push_back({FloatFormat::bottom(), FloatFormat::bottom(), false,
+                      SmallVector<Value, 2>(values)});
   }
 
   void addFunction(FunctionOpInterface callable,
@@ -312,9 +330,16 @@ private:
     while (!solver.changed.empty()) {
       Value value = solver.changed.pop_back_val();
       FloatFormat format = getLatticeElement(value)->getValue();
+      std::optional<bool> adopts;
       for (OpOperand &use : value.getUses()) {
         ControlFlow::Group *group = controlFlow.getGroupOf(use);
-        if (!group || group->format.contains(format))
+        if (!group)
+          continue;
+        if (!adopts)
+          adopts = plans.isConstant(value) && plans.fits(value);
+        if (!*adopts)
+          group->dataFormat = FloatFormat::join(group->dataFormat, format);
+        if ((*adopts && group->adopts) || group->format.contains(format))
           continue;
         group->format = FloatFormat::join(group->format, format);
         for (Value target : group->targets) {
@@ -358,30 +383,47 @@ private:
 struct PrecisionFlow::Impl {
   Impl(ModuleOp module, const OperationPlans &plans,
        const FunctionFlow &functions, const PrecisionOptions &options)
-      : controlFlow(module, plans, functions,
-                    getFloatType(module.getContext(), options.low)) {
-    solver.load<EverythingIsLive>();
-    solver.load<FlowAnalysis>(plans, functions, controlFlow, options);
+      : module(module), plans(plans), functions(functions), options(options),
+        controlFlow(module, plans, functions,
+                    getFloatType(module.getContext(), options.low)) {}
+
+  LogicalResult run() {
+    solver.emplace();
+    solver->load<EverythingIsLive>();
+    solver->load<FlowAnalysis>(plans, functions, controlFlow, options);
+    return solver->initializeAndRun(module);
   }
+
+  ModuleOp module;
+  const OperationPlans &plans;
+  const FunctionFlow &functions;
+  const PrecisionOptions &options;
   ControlFlow controlFlow;
-  PrecisionSolver solver;
+  std::optional<PrecisionSolver> solver;
 };
 
 PrecisionFlow::PrecisionFlow(ModuleOp module, const OperationPlans &plans,
                              const FunctionFlow &functions,
                              const PrecisionOptions &options)
-    : module(module),
-      impl(std::make_unique<Impl>(module, plans, functions, options)) {}
+    : impl(std::make_unique<Impl>(module, plans, functions, options)) {}
 
 PrecisionFlow::~PrecisionFlow() = default;
 
 LogicalResult PrecisionFlow::solve() {
-  return impl->solver.initializeAndRun(module);
+  if (failed(impl->run()))
+    return failure();
+  return impl->controlFlow.adoptConstants(impl->options.low) ? impl->run()
+                                                             : success();
 }
 
 FloatFormat PrecisionFlow::getFormat(Value value) const {
-  const auto *state = impl->solver.lookupState<FormatState>(value);
+  const auto *state = impl->solver->lookupState<FormatState>(value);
   return state ? state->getValue() : FloatFormat::bottom();
+}
+
+FloatFormat PrecisionFlow::getFlowFormat(OpOperand &operand) const {
+  const ControlFlow::Group *group = impl->controlFlow.getGroupOf(operand);
+  return group ? group->format : FloatFormat::bottom();
 }
 
 const DenseSet<Value> &PrecisionFlow::getJoinedValues() const {

@@ -37,11 +37,20 @@ public:
 
   /// Runs to the fixpoint: time linear in operations, operands and uses, but
   /// for operations with many operands that change at different times.
+  ///
+  /// A constant that flows into a value by control flow (the initial value of a
+  /// loop's state) is float32 at first. If everything else that flows in is low
+  /// all the same, it adopts that format in a second and last run: a state that
+  /// the body rounds anyhow is low, a sum that it carries along stays float32.
   llvm::LogicalResult solve();
 
   /// The format of a value, after solve(); bottom if it is not float32, or
   /// nothing reaches it.
   FloatFormat getFormat(mlir::Value value) const;
+
+  /// The format of what an operand flows into by control flow, after solve();
+  /// bottom if there is no such value, or it is not float32.
+  FloatFormat getFlowFormat(mlir::OpOperand &operand) const;
 
   /// Values whose format is the join of what flows into them: arguments and
   /// results of region operations, arguments of functions, results of calls.
@@ -49,7 +58,6 @@ public:
 
 private:
   struct Impl;
-  mlir::ModuleOp module;
   std::unique_ptr<Impl> impl;
 };
 

@@ -64,7 +64,8 @@ private:
   // 4. Casts and constants come in.
   LogicalResult insertCasts();
   LogicalResult insertCasts(OpBuilder &builder, Value value);
-  FailureOr<Value> convert(OpBuilder &builder, Value value, FloatType wanted);
+  FailureOr<Value> convert(OpBuilder &builder, Value value, FloatType wanted,
+                           bool isShared);
 
   void setType(Value value, FloatType elementType) {
     if (elementType && getFloatElementType(value.getType()))
@@ -252,9 +253,14 @@ void InsertCastsPass::retype() {
 // 4. Casts
 //===----------------------------------------------------------------------===//
 
-/// A copy of a constant in another element type; null if there can be none.
+/// Constants of more elements are weights and tables, which are not stored
+/// twice.
+static constexpr int64_t kLargestCopied = 4096;
+
+/// A copy of a constant in another element type; null if there can be none, or
+/// if the constant is large, and `isShared` with someone who reads it as it is.
 static Value materialize(OpBuilder &builder, AutocastOpInterface constant,
-                         unsigned result, FloatType wanted) {
+                         unsigned result, FloatType wanted, bool isShared) {
   if ((!wanted.isF16() && !wanted.isBF16()) ||
       !constant.supportsElementType(constant.getResultTypeVariable(result),
                                     wanted))
@@ -264,6 +270,10 @@ static Value materialize(OpBuilder &builder, AutocastOpInterface constant,
   if (!from || (!from.isF32() && !from.isF64()))
     return {};
   auto annotation = constant->getAttrOfType<StringAttr>(AMPDialect::kOverflow);
+  // A cast would not do what the annotation says.
+  if (isShared && !annotation &&
+      cast<ShapedType>(source.getType()).getNumElements() > kLargestCopied)
+    return {};
   bool toInfinity =
       annotation && annotation == stringifyOverflow(Overflow::Infinity);
   return constant.materializeConstant(
@@ -275,12 +285,12 @@ static Value materialize(OpBuilder &builder, AutocastOpInterface constant,
 
 /// `value`, as it is, in another element type: a new constant or a cast.
 FailureOr<Value> InsertCastsPass::convert(OpBuilder &builder, Value value,
-                                          FloatType wanted) {
+                                          FloatType wanted, bool isShared) {
   Type type = withFloatElementType(value.getType(), wanted);
   auto constant = value.getDefiningOp<AutocastOpInterface>();
   if (constant && constant.isAutocastConstant()) {
     unsigned result = cast<OpResult>(value).getResultNumber();
-    if (Value copy = materialize(builder, constant, result, wanted)) {
+    if (Value copy = materialize(builder, constant, result, wanted, isShared)) {
       if (copy.getType() != type)
         return constant->emitOpError()
                << "materialized a constant of " << copy.getType()
@@ -311,8 +321,9 @@ LogicalResult InsertCastsPass::insertCasts(OpBuilder &builder, Value value) {
     };
     return key(a) < key(b);
   });
+  bool isShared = value.hasNUsesOrMore(found->second.size() + 1);
   for (FloatType type : types) {
-    FailureOr<Value> converted = convert(builder, value, type);
+    FailureOr<Value> converted = convert(builder, value, type, isShared);
     if (failed(converted))
       return failure();
     for (const Mismatch &mismatch : found->second)

@@ -1,6 +1,8 @@
 // RUN: amp-test-opt %s --amp-annotate-precision="policy=%S/Inputs/policy.yaml" | FileCheck %s
 // RUN: amp-test-opt %s --amp-annotate-precision="policy=%S/Inputs/policy.yaml low=bf16" \
 // RUN:   | FileCheck %s --check-prefix=BF16
+// RUN: amp-test-opt %s --amp-annotate-precision="policy=%S/Inputs/convert.yaml" \
+// RUN:   | FileCheck %s --check-prefix=CONVERT
 
 // Constants that the low format can't hold keep their operation in float32.
 
@@ -138,12 +140,73 @@ func.func @bias(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @moved(%x: tensor<4xf32>) -> tensor<4xf32> {
   %w = t.const dense<1.0e+05> : tensor<4xf32> {node_name = "w"}
   // CHECK: t.transpose
-  // CHECK-SAME: {amp.category = "clear", amp.reason = "constant 'w' is out of the range
+  // CHECK-SAME: its users are float32
   %0 = t.transpose %w : (tensor<4xf32>) -> tensor<4xf32>
   // CHECK: t.matmul
   // CHECK-SAME: {amp.category = "allow", amp.reason = "constant 'w' is out of the range
   %1 = t.matmul %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
+}
+
+// A moved mask is clamped if it becomes low for all of its users. A cast, where
+// it does not, would make infinities of it.
+
+// CHECK-LABEL: func.func @moved_mask
+// BF16-LABEL: func.func @moved_mask
+func.func @moved_mask(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  // CHECK: t.const {{.*}} {amp.overflow = "saturate"}
+  %mask = t.const dense<[0.0, 0xFF7FFFFF]> : tensor<2xf32>
+  %0 = t.matmul %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: t.transpose
+  // CHECK-SAME: amp.precision = [f16]
+  %1 = t.transpose %mask : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: t.transpose
+  // CHECK-SAME: amp.precision = [f16]
+  %2 = t.transpose %1 : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: t.where
+  // CHECK-SAME: amp.precision = [f16]
+  %3 = t.where %0, %2 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: t.transpose
+  // CHECK-NOT: amp.precision
+  // CHECK-SAME: its users are float32
+  %4 = t.transpose %mask : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: t.where
+  // CHECK-SAME: a constant operand is out of the range of float16
+  %5 = t.where %0, %4 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  t.opaque %4 : (tensor<2xf32>) -> ()
+  // A constant that can't be stored in the format is cast, too.
+  %fixed = t.const dense<[0.0, 0xFF7FFFFF]> : tensor<2xf32> {no_bf16}
+  // CHECK: t.where
+  // CHECK-SAME: amp.precision = [f16]
+  // BF16: t.where
+  // BF16-SAME: amp.precision = [bf16]
+  // BF16: t.where
+  // BF16: t.where
+  // BF16-SAME: a constant operand is out of the range of bfloat16
+  %6 = t.where %0, %fixed : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %5, %6 : tensor<2xf32>, tensor<2xf32>
+}
+
+// Constants that control flow reads: where they do not fit, the values that
+// they flow into stay float32.
+
+// CHECK-LABEL: func.func @state
+// CONVERT-LABEL: func.func @state
+func.func @state(%n: tensor<i64>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = t.const dense<0.0> : tensor<4xf32>
+  // CONVERT: t.const dense<1.0{{.*}}e+05> : tensor<4xf32> {amp.overflow = "infinity"}
+  %large = t.const dense<1.0e+05> : tensor<4xf32>
+  %tiny = t.const dense<1.0e-09> : tensor<4xf32>
+  // CHECK: t.loop
+  // CHECK-SAME: [unit, f16, unit, unit]
+  // CHECK-SAME: amp.result_types = [f16, unit, unit]
+  // CONVERT: amp.result_types = [f16, f16, unit]
+  %0:3 = t.loop %n, %zero, %large, %tiny : (tensor<i64>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%i: tensor<i64>, %s: tensor<4xf32>, %t: tensor<4xf32>, %u: tensor<4xf32>):
+    %1 = t.matmul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    t.yield %1, %1, %1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  return %0#0 : tensor<4xf32>
 }
 
 // Weights of a resource, and a resource without data.

@@ -92,6 +92,38 @@ func.func @loop_fixpoint(%n: tensor<i64>, %x: tensor<4xf32>) -> tensor<4xf32> {
   return %1#0 : tensor<4xf32>
 }
 
+// A constant does not hold a state in float32 that is low in every iteration:
+// it adopts the format, and so does what moves it. A sum stays float32, and so
+// does what is constants alone.
+
+// CHECK-LABEL: func.func @loop_from_constants
+// BF16-LABEL: func.func @loop_from_constants
+func.func @loop_from_constants(%n: tensor<i64>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = t.const dense<0.0> : tensor<4xf32>
+  // CHECK: t.transpose
+  // CHECK-SAME: amp.precision = [f16]
+  // CHECK-SAME: its users are float16
+  %1 = t.transpose %0 : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.loop
+  // CHECK-SAME: {amp.argument_types = [
+  // CHECK-SAME: [unit, f16, unit, unit]
+  // CHECK-SAME: ], amp.result_types = [f16, unit, unit]}
+  // BF16: t.loop
+  // BF16-SAME: amp.result_types = [bf16, unit, unit]
+  %2:3 = t.loop %n, %1, %0, %0 : (tensor<i64>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%i: tensor<i64>, %s: tensor<4xf32>, %sum: tensor<4xf32>, %t: tensor<4xf32>):
+    // CHECK: t.add
+    // CHECK-SAME: its inputs are float16
+    %3 = t.add %s, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %4 = t.matmul %3, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    // CHECK: t.add
+    // CHECK-SAME: its inputs are float32
+    %5 = t.add %sum, %4 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    t.yield %4, %5, %0 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  return %2#0 : tensor<4xf32>
+}
+
 // Branches inside loops inside branches.
 
 // CHECK-LABEL: func.func @nested
@@ -215,6 +247,28 @@ func.func private @low(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK-SAME: amp.precision = [f16]
   %0 = t.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+
+// A constant that one of the callers passes does not count.
+
+// CHECK-LABEL: func.func @callers_with_constants
+func.func @callers_with_constants(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = t.const dense<1.0> : tensor<4xf32>
+  %1 = t.matmul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = call @adopted(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = call @adopted(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.add
+  // CHECK-SAME: amp.precision = [f16]
+  %4 = t.add %2, %3 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func private @adopted
+// CHECK-SAME: attributes {amp.argument_types = [
+// CHECK-SAME: [f16]
+// CHECK-SAME: ], amp.result_types = [f16]}
+func.func private @adopted(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
 }
 
 // CHECK-LABEL: func.func private @joined

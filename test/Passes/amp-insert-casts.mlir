@@ -120,6 +120,35 @@ func.func @constants(%x: tensor<2xf32>) {
   return
 }
 
+// A large constant that is also read as it is is stored once, unless a cast
+// would give other values.
+
+// CHECK-LABEL: func.func @shared_constants
+func.func @shared_constants() {
+  // CHECK-NEXT: %[[W:.*]] = t.const dense<1.0{{.*}}> : tensor<4097xf32>
+  // CHECK-NEXT: %[[WLOW:.*]] = amp.cast %[[W]] : tensor<4097xf32> to tensor<4097xf16>
+  %w = t.const dense<1.0> : tensor<4097xf32>
+  // CHECK-NEXT: %[[M:.*]] = t.const dense<1.0{{.*}}> : tensor<4097xf32>
+  // CHECK-NEXT: %[[MLOW:.*]] = t.const #amp.rounded
+  %m = t.const dense<1.0e+06> : tensor<4097xf32> {amp.overflow = "saturate"}
+  // CHECK-NEXT: %[[B:.*]] = t.const dense<1.0{{.*}}> : tensor<4096xf32>
+  // CHECK-NEXT: %[[BLOW:.*]] = t.const #amp.rounded
+  %b = t.const dense<1.0> : tensor<4096xf32>
+  // CHECK-NEXT: t.const #amp.rounded
+  // CHECK-NOT: t.const
+  %alone = t.const dense<2.0> : tensor<4097xf32>
+  // CHECK: t.relu %[[WLOW]]
+  %0 = t.relu %w {amp.precision = [f16]} : (tensor<4097xf32>) -> tensor<4097xf32>
+  // CHECK-NEXT: t.relu %[[MLOW]]
+  %1 = t.relu %m {amp.precision = [f16]} : (tensor<4097xf32>) -> tensor<4097xf32>
+  // CHECK-NEXT: t.relu %[[BLOW]]
+  %2 = t.relu %b {amp.precision = [f16]} : (tensor<4096xf32>) -> tensor<4096xf32>
+  %3 = t.relu %alone {amp.precision = [f16]} : (tensor<4097xf32>) -> tensor<4097xf32>
+  // CHECK: t.opaque %[[W]], %[[M]], %[[B]]
+  t.opaque %w, %m, %b : (tensor<4097xf32>, tensor<4097xf32>, tensor<4096xf32>) -> ()
+  return
+}
+
 // What was unused before is someone else's, and what returns it uses it.
 
 // CHECK-LABEL: func.func @unused_constants

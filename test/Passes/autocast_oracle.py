@@ -2,6 +2,9 @@
 
 The rules of eager placement, written down a second time in the plainest way: every operation is
 looked at again and again until nothing changes. Categories are those of Inputs/policy.yaml.
+
+Constants that flow into a value by control flow count at first; where everything else that meets
+there is low all the same, all is done again without them.
 """
 
 from __future__ import annotations
@@ -48,17 +51,22 @@ def type_variables(operation: Operation) -> list[tuple[list[int], list[int]]]:
     return special.get(operation.kind, [everything])
 
 
-def overflows(constant: str, operation: Operation, low: str) -> bool:
-    """Whether the constant is too large for the operation in the low format."""
-    magnitude = abs(CONSTANTS[constant])
-    if magnitude == float("inf") or magnitude <= LARGEST[low]:
-        return False
-    return operation.kind not in SATURATING or magnitude < 1e8
+def overflows(constant: str, low: str) -> bool:
+    """Whether the constant is too large for the low format."""
+    return LARGEST[low] < abs(CONSTANTS[constant]) < float("inf")
 
 
 def underflows(constant: str, low: str) -> bool:
     """Whether the constant is too small for the low format."""
     return low == "f16" and abs(CONSTANTS[constant]) < 1e-6
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Values that flow into others by control flow."""
+
+    sources: list[Value]
+    targets: list[Value]
 
 
 @dataclass
@@ -72,6 +80,8 @@ class Oracle:
     # Values that are constants, or moved constants, and the text of what they hold.
     constants: dict[Value, str] = field(default_factory=dict)
     decisions: dict[Operation, list[str]] = field(default_factory=dict)
+    # Where constants do not count.
+    adopting: list[Meeting] = field(default_factory=list)
     changed: bool = False
 
     def __post_init__(self) -> None:
@@ -81,6 +91,65 @@ class Oracle:
             if operation.callee:
                 self.calls.setdefault(operation.callee, []).append(operation)
             self.find_constants(operation)
+        self.meetings = [
+            *(meeting for function in self.program for meeting in self.calls_of(function)),
+            *(meeting for operation in self.operations for meeting in self.regions_of(operation)),
+        ]
+        self.solve()
+        self.adopting = [meeting for meeting in self.meetings if self.is_held_back(meeting)]
+        if self.adopting:
+            self.formats.clear()
+            self.solve()
+        self.adopt_from_users()
+
+    def calls_of(self, function: Function) -> list[Meeting]:
+        """What meets in a private function, and in the results of its calls."""
+        if not function.is_private:
+            return []
+        calls = self.calls.get(function, [])
+        arguments = [
+            Meeting([call.operands[index] for call in calls], [argument])
+            for index, argument in enumerate(function.arguments)
+        ]
+        results = [
+            Meeting([value], [call.results[index] for call in calls])
+            for index, value in enumerate(function.returned)
+        ]
+        return arguments + results
+
+    def regions_of(self, operation: Operation) -> list[Meeting]:
+        """What meets in the results and the arguments of an operation with regions."""
+        found = []
+        for index, result in enumerate(operation.results if operation.regions else []):
+            sources = [region.yielded[index] for region in operation.regions]
+            targets = [result]
+            if operation.kind == "loop" and index < len(operation.operands):
+                sources.append(operation.operands[index])
+                targets.append(operation.regions[0].arguments[index])
+            if self.low != "bf16" or operation.admits_bf16:
+                found.append(Meeting(sources, targets))
+        return found
+
+    def may_adopt(self, value: Value) -> bool:
+        """Whether it is a constant that the low format holds."""
+        constant = self.constants.get(value)
+        return bool(
+            constant and not overflows(constant, self.low) and not underflows(constant, self.low)
+        )
+
+    def meeting_format(self, meeting: Meeting, with_constants: bool) -> str | None:
+        """The join of what meets; None if nothing is known of it."""
+        values = [v for v in meeting.sources if with_constants or not self.may_adopt(v)]
+        known = {self.formats[value] for value in values if value in self.formats}
+        return F32 if F32 in known else self.low if known else None
+
+    def is_held_back(self, meeting: Meeting) -> bool:
+        """Whether constants alone keep what meets in float32."""
+        formats = [self.meeting_format(meeting, with_constants) for with_constants in (True, False)]
+        return formats == [F32, self.low]
+
+    def solve(self) -> None:
+        """Lets formats flow until nothing changes."""
         self.changed = True
         while self.changed:
             self.changed = False
@@ -88,7 +157,10 @@ class Oracle:
                 self.visit_function(function)
             for operation in self.operations:
                 self.visit(operation)
-        self.adopt_from_users()
+            for meeting in self.meetings:
+                format_ = self.meeting_format(meeting, meeting not in self.adopting)
+                for target in meeting.targets:
+                    self.join(target, format_)
 
     def find_constants(self, operation: Operation) -> None:
         """Notes what is constant, operands first."""
@@ -107,12 +179,34 @@ class Oracle:
         """Whether something keeps the operation from the low format."""
         if operation.kind == "conv" and self.low == "bf16":
             return True
+        if self.adopts(operation):
+            return False
         moving = [index for operands, _ in type_variables(operation) for index in operands]
         values = [operation.operands[index] for index in moving]
-        constants = [self.constants[value] for value in values if value in self.constants]
-        if any(overflows(constant, operation, self.low) for constant in constants):
-            return True
-        return any(underflows(constant, self.low) for constant in constants)
+        values = [value for value in values if value in self.constants]
+        return any(
+            underflows(self.constants[value], self.low)
+            or (overflows(self.constants[value], self.low) and not self.clamps(operation, value))
+            for value in values
+        )
+
+    def clamps(self, operation: Operation, value: Value) -> bool:
+        """Whether an operation may read a constant that is out of range, clamped."""
+        if operation.kind not in SATURATING or abs(CONSTANTS[self.constants[value]]) < 1e8:
+            return False
+        # What moves constants becomes low for an only user.
+        while not value.constant:
+            if self.count_uses(value) != 1:
+                return False
+            (value,) = next(o.operands for o in self.operations if value in o.results)
+        return True
+
+    def count_uses(self, value: Value) -> int:
+        """How many operands, yielded and returned values it is."""
+        lists = [operation.operands for operation in self.operations]
+        lists += [r.yielded for operation in self.operations for r in operation.regions]
+        lists += [function.returned for function in self.program]
+        return sum(values.count(value) for values in lists)
 
     def join(self, value: Value, format_: str | None) -> None:
         """Lets a format reach a value."""
@@ -124,52 +218,26 @@ class Oracle:
             self.changed = True
 
     def visit_function(self, function: Function) -> None:
-        """What reaches a function's arguments."""
-        calls = self.calls.get(function, [])
-        for index, argument in enumerate(function.arguments):
+        """What reaches a function's arguments from outside."""
+        for argument in function.arguments:
             if not function.is_private:
                 self.join(argument, F32 if self.keep_io_types else self.low)
-            elif not calls:
+            elif function not in self.calls:
                 self.join(argument, F32)
-            for call in calls if function.is_private else []:
-                self.join(argument, self.formats.get(call.operands[index]))
 
     def visit(self, operation: Operation) -> None:
-        """What reaches an operation's results and its regions' arguments."""
+        """What an operation gives its results, other than what meets in them."""
         if operation.callee:
-            self.visit_call(operation, operation.callee)
-        elif operation.kind == "if":
-            for index, result in enumerate(operation.results):
+            for result in operation.results if not operation.callee.is_private else []:
+                self.join(result, F32 if self.keep_io_types else self.low)
+        elif operation.regions:
+            for result in operation.results:
                 if self.low == "bf16" and not operation.admits_bf16:
                     self.join(result, F32)
-                    continue
-                for region in operation.regions:
-                    self.join(result, self.formats.get(region.yielded[index]))
-        elif operation.kind == "loop":
-            self.visit_loop(operation)
         elif operation.kind in ("const", "opaque"):
             self.join(operation.results[0], F32)
         else:
             self.visit_simple(operation)
-
-    def visit_call(self, operation: Operation, callee: Function) -> None:
-        for index, result in enumerate(operation.results):
-            if callee.is_private:
-                self.join(result, self.formats.get(callee.returned[index]))
-            else:
-                self.join(result, F32 if self.keep_io_types else self.low)
-
-    def visit_loop(self, operation: Operation) -> None:
-        (region,) = operation.regions
-        for index, result in enumerate(operation.results):
-            sources = [region.yielded[index]]
-            targets = [result]
-            if index < len(operation.operands):
-                sources.append(operation.operands[index])
-                targets.append(region.arguments[index])
-            for source in sources:
-                for target in targets:
-                    self.join(target, self.formats.get(source))
 
     def visit_simple(self, operation: Operation) -> None:
         blocked = self.is_blocked(operation)
@@ -202,27 +270,38 @@ class Oracle:
     def adopt_from_users(self) -> None:
         """Gives operations on constants alone what their users ask for, users first."""
         uses: dict[Value, list[bool]] = {}
-        for function in self.program:
-            for value in function.returned:
-                uses.setdefault(value, []).append(False)
+        for meeting in self.meetings:
+            format_ = self.meeting_format(meeting, meeting not in self.adopting)
+            for value in meeting.sources:
+                uses.setdefault(value, []).append(format_ == self.low)
+        for value in self.fixed_values():
+            uses.setdefault(value, []).append(False)
         for operation in reversed(self.operations):
-            for region in operation.regions:
-                for value in region.yielded:
-                    uses.setdefault(value, []).append(False)
-        for operation in reversed(self.operations):
-            if self.adopts(operation) and not self.is_blocked(operation):
+            if self.adopts(operation):
                 asked = uses.get(operation.results[0], [])
                 if asked and all(asked):
                     self.decisions[operation] = [self.low]
-            for index, value in enumerate(operation.operands):
-                uses.setdefault(value, []).append(self.is_low(operation, index))
+            if operation in self.decisions:
+                for index, value in enumerate(operation.operands):
+                    uses.setdefault(value, []).append(self.is_low(operation, index))
+
+    def fixed_values(self) -> list[Value]:
+        """What is read as it is: by opaque operations, and where it leaves for elsewhere."""
+        lists = [function.returned for function in self.program if not function.is_private]
+        for operation in self.operations:
+            if operation.kind == "opaque" or (operation.callee and not operation.callee.is_private):
+                lists.append(operation.operands)
+            if self.low == "bf16" and not operation.admits_bf16:
+                lists += [region.yielded for region in operation.regions]
+        return [value for values in lists for value in values]
 
     def is_low(self, operation: Operation, operand: int) -> bool:
         """Whether an operation reads an operand in the low format."""
-        decided = self.decisions.get(operation, [])
         return any(
             format_ == self.low
-            for format_, (operands, _) in zip(decided, type_variables(operation), strict=False)
+            for format_, (operands, _) in zip(
+                self.decisions[operation], type_variables(operation), strict=True
+            )
             if operand in operands
         )
 

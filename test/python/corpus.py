@@ -8,6 +8,11 @@ The models are those of AMP_CORPUS, or of test/models when it is unset. AMP_CORP
 NAME.onnx, NAME.input.npz and corpus.json, or one with skeletons/ and small/ as they are handed out,
 which is put together in the cache first.
 
+Every node that the policy allows must be low, or a listed reason must say why not; and the bytes of
+16-bit weights must reach WEIGHT_GOAL of the best rival's whose result is valid: it passes the
+checker, runs in ONNX Runtime, is finite and within RIVAL_TOLERANCE. What the rivals give is kept in
+the folder of test data and computed once.
+
 The float16 result runs in ONNX Runtime as it is. Both formats also run node by node with every low
 tensor really rounded (cases/emu.py): ONNX Runtime's CPU provider has no bfloat16 kernels and hides
 float16's overflows. Each model is judged in a process of its own, which gives its memory back.
@@ -17,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import hashlib
 import json
 import os
 import shutil
@@ -29,11 +35,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-import yaml
+from allow_nodes import allow_nodes
 from running import (
     checker_problem,
     graphs_of,
@@ -45,14 +51,17 @@ from running import (
 )
 from tool import SOURCE_DIR, Summary, Tool, build_dir, onnx_amp
 
+if TYPE_CHECKING:
+    from rivals import Rival
+
 DTYPES = ("fp16", "bf16")
 LOW_TYPES = {"fp16": onnx.TensorProto.FLOAT16, "bf16": onnx.TensorProto.BFLOAT16}
-NUMPY_NAMES = {"fp16": "float16", "bf16": "bfloat16"}
 #: How much wider than float16's the tolerance is: eight times coarser mantissa.
 TOLERANCE_FACTOR = {"fp16": 1, "bf16": 8}
 #: Part of the best valid rival's 16-bit weight bytes that ours must reach.
 WEIGHT_GOAL = 0.95
-PRESETS = SOURCE_DIR / "lib" / "Policy" / "presets"
+#: How far off a float16 result of a rival may be to count.
+RIVAL_TOLERANCE = 0.05
 
 #: Models whose values leave float16's range, which takes an analysis of ranges to get right.
 #: Their outputs are reported, not held to the tolerance.
@@ -86,14 +95,28 @@ class Verdict:
     strict_error: float | None = None
     tolerance: float = 0.0
     low_bytes: int = 0
-    rivals: dict[str, str] = field(default_factory=dict)
+    #: Nodes that the policy allows: how many there are, and why those are not low that are not.
+    allow_nodes: int = 0
+    allow_kept: dict[str, int] = field(default_factory=dict)
+    #: 16-bit weight bytes of each rival's result, or why it does not count.
+    rivals: dict[str, int | str] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
         return not self.problems
 
+    @property
+    def best_rival(self) -> int:
+        """Bytes of 16-bit weights of the best valid rival; 0 if there is none."""
+        return max((value for value in self.rivals.values() if isinstance(value, int)), default=0)
+
 
 # ---- where the models are
+
+
+def test_data() -> Path:
+    """Where what is costly to make is kept."""
+    return Path(os.environ.get("AMP_CACHE_DIR") or build_dir() / "test-data")
 
 
 def is_complete(folder: Path) -> bool:
@@ -111,8 +134,7 @@ def corpus_folder() -> Path | None:
         raise FileNotFoundError(f"AMP_CORPUS is '{root}', which is not a folder")
     if is_complete(folder):
         return folder
-    cache = Path(os.environ.get("AMP_CACHE_DIR") or build_dir() / "test-data")
-    target = cache / "corpus"
+    target = test_data() / "corpus"
     if not (target / "corpus.json").exists():
         prepare(folder, target)
     return target
@@ -175,16 +197,6 @@ def low_weight_bytes(model: onnx.ModelProto, low: int) -> int:
     )
 
 
-def allow_operators(preset: str) -> set[str]:
-    """Operators that a policy preset always allows, as `Op` or `domain:Op`."""
-    record = yaml.safe_load((PRESETS / f"{preset}.yaml").read_text())
-    allowed = allow_operators(record["extends"]) if record.get("extends") else set()
-    for category, groups in record["categories"].items():
-        operators = {operator for group in groups for operator in group["operators"]}
-        allowed = allowed | operators if category == "allow" else allowed - operators
-    return allowed
-
-
 # ---- judging
 
 
@@ -229,8 +241,9 @@ class Judge:
         verdict.low_bytes = low_weight_bytes(converted, LOW_TYPES[dtype])
         if dtype == "fp16":
             self._check(verdict, "close", lambda: self._run_problem(path, verdict))
+        self._check(verdict, "strict", lambda: self._strict_problem(converted, verdict))
         self._check(
-            verdict, "strict", lambda: self._strict_problem(converted, summary, dtype, verdict)
+            verdict, "allow", lambda: self._allow_problem(converted, summary, dtype, verdict)
         )
         if with_rivals:
             self._check(verdict, "weights", lambda: self._weights_problem(dtype, work, verdict))
@@ -301,40 +314,27 @@ class Judge:
         verdict.error = relative_error(self.reference, run_in_onnxruntime(path, self.inputs))
         return _error_problem(verdict.error, verdict.tolerance)
 
-    def _strict_problem(
-        self, converted: onnx.ModelProto, summary: Summary, dtype: str, verdict: Verdict
-    ) -> str | None:
-        outputs, trace = run_strictly(converted, self.inputs)
-        problem = self._allow_problem(trace, summary, dtype)
-        if problem:
-            verdict.problems["allow"] = problem
+    def _strict_problem(self, converted: onnx.ModelProto, verdict: Verdict) -> str | None:
+        outputs, _ = run_strictly(converted, self.inputs)
         verdict.strict_error = relative_error(self.reference, outputs)
         return _error_problem(verdict.strict_error, verdict.tolerance)
 
     def _allow_problem(
-        self, trace: list[dict[str, Any]], summary: Summary, dtype: str
+        self, converted: onnx.ModelProto, summary: Summary, dtype: str, verdict: Verdict
     ) -> str | None:
-        allowed = allow_operators(self.preset)
-        reasons = {str(node["node"]) for node in summary.kept if node["reason"]}
-        silent = []
-        for node in trace:
-            operator = f"{node['domain']}:{node['op']}" if node["domain"] else node["op"]
-            if operator not in allowed or reasons & {node["name"], *node["outputs"]} - {""}:
-                continue
-            types = {*node["ins"], *node["outs"]}
-            if "float32" in types and NUMPY_NAMES[dtype] not in types:
-                silent.append(f"{node['op']} '{node['name']}'")
-        if silent:
-            return f"{len(silent)} allow nodes in float32 without a reason: {silent[0]}"
+        found = allow_nodes(converted, self.preset, LOW_TYPES[dtype], summary.kept)
+        verdict.allow_nodes, verdict.allow_kept = found.count, found.kept
+        if found.silent:
+            return f"{len(found.silent)} of {found.count} nodes are not low: {found.silent[0]}"
         return None
 
     def _weights_problem(self, dtype: str, work: Path, verdict: Verdict) -> str | None:
-        best = 0
-        for rival, value in rival_weight_bytes(self, dtype, work).items():
-            verdict.rivals[rival] = value if isinstance(value, str) else f"{value} bytes"
-            best = max(best, value if isinstance(value, int) else 0)
-        if verdict.low_bytes < WEIGHT_GOAL * best:
-            return f"{verdict.low_bytes} bytes of low weights, the best valid rival has {best}"
+        verdict.rivals = rival_weight_bytes(self, dtype, work)
+        if verdict.low_bytes < WEIGHT_GOAL * verdict.best_rival:
+            return (
+                f"{verdict.low_bytes} bytes of low weights, "
+                f"the best valid rival has {verdict.best_rival}"
+            )
         return None
 
 
@@ -349,29 +349,47 @@ def rival_weight_bytes(judge: Judge, dtype: str, work: Path) -> dict[str, int | 
         if not rival.version:
             found[rival.name] = "not installed, not measured"
             continue
-        folder = work / "rival"
-        folder.mkdir()
-        target = folder / f"{judge.model.name}.onnx"
-        try:
-            done = subprocess.run(
-                rival.command(judge.model.path, target, dtype), capture_output=True, timeout=900
-            )
-            if done.returncode != 0:
-                found[rival.name] = "fails to convert"
-                continue
-            problem = checker_problem(target) or _error_problem(
-                _rival_error(judge, target, dtype), judge.model.tolerance * TOLERANCE_FACTOR[dtype]
-            )
-            found[rival.name] = (
-                f"not valid: {problem.splitlines()[0][:120]}"
-                if problem
-                else low_weight_bytes(onnx.load(target, load_external_data=False), LOW_TYPES[dtype])
-            )
-        except Exception as error:
-            found[rival.name] = f"not valid: {type(error).__name__}: {str(error)[:120]}"
-        finally:
-            shutil.rmtree(folder)
+        kept = _kept_result(judge, f"{rival.name} {rival.version} {dtype}")
+        if not kept.exists():
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            result = _judge_rival(judge, rival, dtype, work / "rival")
+            kept.write_text(json.dumps(result))
+        found[rival.name] = json.loads(kept.read_text())
     return found
+
+
+def _kept_result(judge: Judge, rival: str) -> Path:
+    """The file with what a rival gave for a model; it depends on what it was judged with, too."""
+    import onnxruntime
+
+    key = hashlib.sha256(judge.model.inputs.read_bytes())
+    with judge.model.path.open("rb") as file:
+        while block := file.read(1 << 24):
+            key.update(block)
+    versions = f"{rival}, onnx {onnx.__version__}, onnxruntime {onnxruntime.__version__}"
+    key.update(f"{versions}, {RIVAL_TOLERANCE}".encode())
+    return test_data() / "rivals" / f"{judge.model.name}-{key.hexdigest()[:16]}.json"
+
+
+def _judge_rival(judge: Judge, rival: Rival, dtype: str, folder: Path) -> int | str:
+    folder.mkdir()
+    target = folder / f"{judge.model.name}.onnx"
+    try:
+        done = subprocess.run(
+            rival.command(judge.model.path, target, dtype), capture_output=True, timeout=900
+        )
+        if done.returncode != 0:
+            return "fails to convert"
+        problem = checker_problem(target) or _error_problem(
+            _rival_error(judge, target, dtype), RIVAL_TOLERANCE * TOLERANCE_FACTOR[dtype]
+        )
+        if problem:
+            return f"not valid: {problem.splitlines()[0][:120]}"
+        return low_weight_bytes(onnx.load(target, load_external_data=False), LOW_TYPES[dtype])
+    except Exception as error:
+        return f"not valid: {type(error).__name__}: {str(error)[:120]}"
+    finally:
+        shutil.rmtree(folder)
 
 
 def _rival_error(judge: Judge, path: Path, dtype: str) -> float:
@@ -429,24 +447,29 @@ def _child(name: str, dtypes: list[str], rivals: bool) -> int:
 def table(verdicts: list[Verdict]) -> str:
     """The verdicts as text, a line each, and the counts."""
     lines = [
-        f"{'model':34} {'to':4} {'s':>6} {'nodes':>6} {'casts':>5} {'low MB':>7} {'size':>5} "
-        f"{'error':>8} {'strict':>8} {'allowed':>7}  verdict"
+        f"{'model':34} {'to':4} {'s':>6} {'nodes':>6} {'casts':>5} {'allow low':>9} "
+        f"{'low MB':>7} {'/rival':>6} {'size':>5} {'error':>8} {'strict':>8} {'limit':>7}  verdict"
     ]
     for item in verdicts:
         ratio = item.size_after / item.size_before if item.size_before else 0
         errors = [
             "-" if value is None else f"{value:.2g}" for value in (item.error, item.strict_error)
         ]
+        low = item.allow_nodes - sum(item.allow_kept.values())
+        rival = f"{item.low_bytes / item.best_rival:.3f}" if item.best_rival else "-"
         problems = "; ".join(f"{name}: {text}" for name, text in item.problems.items())
         lines.append(
             f"{item.name:34} {item.dtype:4} {item.seconds:6.2f} {item.nodes:6} {item.casts:5} "
-            f"{item.low_bytes / 1e6:7.1f} {ratio:5.2f} {errors[0]:>8} {errors[1]:>8} "
-            f"{item.tolerance:7.2g}  {problems or 'ok'}"
+            f"{f'{low}/{item.allow_nodes}':>9} {item.low_bytes / 1e6:7.1f} {rival:>6} {ratio:5.2f} "
+            f"{errors[0]:>8} {errors[1]:>8} {item.tolerance:7.2g}  {problems or 'ok'}"
         )
+    for item in verdicts:
+        for reason, count in item.allow_kept.items():
+            lines.append(f"{item.name} {item.dtype}: {count} allow nodes kept: {reason}")
     rivals = Counter(
-        (name, "valid" if text.endswith(" bytes") else text.split(":")[0])
+        (name, "valid" if isinstance(value, int) else value.split(":")[0])
         for item in verdicts
-        for name, text in item.rivals.items()
+        for name, value in item.rivals.items()
     )
     lines += [f"{name}: {text} on {count}" for (name, text), count in sorted(rivals.items())]
     passed = sum(item.passed for item in verdicts)

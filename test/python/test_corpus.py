@@ -118,7 +118,7 @@ def test_the_judge_passes_what_is_right(sample: CorpusModel, dtype: str, tmp_pat
     assert verdict.low_bytes == 2 * 2 * 32 * 32
     assert verdict.error is None or 0 < verdict.error < 0.01
     if dtype == "fp16":
-        assert verdict.rivals["onnxconverter-common"] == "4096 bytes"
+        assert verdict.rivals["onnxconverter-common"] == verdict.best_rival == 4096
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,19 @@ def test_the_judge_passes_what_is_right(sample: CorpusModel, dtype: str, tmp_pat
 def test_the_judge_sees(sample: CorpusModel, fault: str, check: str, tmp_path: Path) -> None:
     verdict = judge_naive(sample, tmp_path, "fp16", fault, rivals=check == "weights")
     assert check in verdict.problems, verdict.problems
+
+
+def test_rivals_are_judged_once(
+    sample: CorpusModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AMP_CACHE_DIR", str(tmp_path))
+    judge = Judge(sample, Tool(Path(sys.executable)))
+    first = corpus.rival_weight_bytes(judge, "fp16", tmp_path)
+    assert first["onnxconverter-common"] == 4096
+    for path in (tmp_path / "rivals").iterdir():
+        path.write_text('"as it was kept"')
+    again = corpus.rival_weight_bytes(judge, "fp16", tmp_path)
+    assert again["onnxconverter-common"] == "as it was kept"
 
 
 def test_the_judge_outlives_a_crash(sample: CorpusModel, monkeypatch: pytest.MonkeyPatch) -> None:

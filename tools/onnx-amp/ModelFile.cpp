@@ -6,7 +6,6 @@
 
 #include "ModelFile.h"
 
-
 #include "amp/Target/ONNX/MappedFile.h"
 
 using namespace amp;

@@ -24,7 +24,9 @@
 //
 // What meets in a region operation (branches, initial and carried values) or in
 // a function (its callers) is joined, to a fixpoint. Code that never runs has
-// to type-check as well, so every branch counts as taken.
+// to type-check as well, so every branch counts as taken. A constant adopts the
+// low format if everything else that meets there is low even where the constant
+// is float32.
 //
 //===----------------------------------------------------------------------===//
 

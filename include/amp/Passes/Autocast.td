@@ -75,7 +75,8 @@ def InsertCasts : Pass<"amp-insert-casts", "::mlir::ModuleOp"> {
     A value has one cast for each type, right after its definition (at the start
     of the block for an argument), whatever regions its users are in. A constant
     is not cast: it gets a rounded copy for each type, and is erased if that
-    leaves it without users.
+    leaves it without users. Only if it is large (more than 4096 elements) and
+    has users that read it as it is, it is stored once and cast.
 
     An operation without annotation keeps its types, and its operands.
 
