@@ -13,6 +13,10 @@ get_filename_component(onnx_prefix "${ONNX_DIR}/../../.." ABSOLUTE)
 install(DIRECTORY "${onnx_prefix}/include" "${onnx_prefix}/lib"
   DESTINATION ${package_dir}/onnx)
 
+# For editors.
+install(FILES "${PROJECT_SOURCE_DIR}/docs/policy.schema.json"
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/onnx-amp)
+
 install(EXPORT OnnxAMPTargets NAMESPACE OnnxAMP:: DESTINATION ${package_dir})
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/OnnxAMPConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/OnnxAMPConfig.cmake"

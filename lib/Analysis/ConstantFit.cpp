@@ -56,7 +56,8 @@ static std::string describe(llvm::StringRef name) {
 static std::string explainOverflow(const FloatRange &range,
                                    llvm::StringRef name, FloatFormat format,
                                    const Decision &decision) {
-  if (!overflows(range, format) || decision.outOfRange == OutOfRange::Convert)
+  if (!overflows(range, format) || decision.outOfRange == OutOfRange::Convert ||
+      decision.outOfRange == OutOfRange::Clamp)
     return {};
   if (decision.outOfRange == OutOfRange::Saturate &&
       decision.category != Category::Allow &&

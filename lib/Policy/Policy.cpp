@@ -34,6 +34,22 @@ std::optional<Category> amp::parseCategory(llvm::StringRef name) {
   return std::nullopt;
 }
 
+template <typename Enum, size_t n>
+static llvm::StringRef
+nameOf(Enum value, const std::pair<llvm::StringLiteral, Enum> (&names)[n]) {
+  return llvm::find_if(names,
+                       [&](const auto &name) { return name.second == value; })
+      ->first;
+}
+
+llvm::StringRef amp::stringifyOutOfRange(OutOfRange outOfRange) {
+  return nameOf(outOfRange, outOfRangeNames);
+}
+
+llvm::StringRef amp::stringifyUnderflow(Underflow underflow) {
+  return nameOf(underflow, underflowNames);
+}
+
 llvm::Error detail::makeError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
@@ -288,6 +304,93 @@ Decision Policy::decide(const OperationDescription &op) const {
   return decision;
 }
 
+/// "N", "N to M" or "N or more".
+static std::string spell(NumberRange range) {
+  std::string first = llvm::utostr(range.first);
+  if (range.first == range.last)
+    return first;
+  if (range.last == NumberRange().last)
+    return first + " or more";
+  return first + " to " + llvm::utostr(range.last);
+}
+
+static std::string describeConditions(const Setting &setting) {
+  std::vector<std::string> conditions;
+  for (unsigned position : setting.constantOperands)
+    conditions.push_back("operand " + llvm::utostr(position) +
+                         " is a constant");
+  for (const auto &[position, range] : setting.operandElements)
+    conditions.push_back("operand " + llvm::utostr(position) + " has " +
+                         spell(range) + " elements");
+  if (!setting.nodes.empty())
+    conditions.push_back("the node has a name of the rule");
+  return llvm::join(conditions, " and ");
+}
+
+static std::string describeEffect(const Setting &setting) {
+  std::vector<std::string> effects;
+  auto addOperands = [&](llvm::StringRef key, const auto &operands) {
+    if (!operands)
+      return;
+    std::vector<std::string> positions;
+    for (unsigned position : *operands)
+      positions.push_back(llvm::utostr(position));
+    effects.push_back((key + ": [" + llvm::join(positions, ", ") + "]").str());
+  };
+  if (setting.category)
+    effects.push_back(stringifyCategory(*setting.category).str());
+  if (setting.noPull)
+    effects.push_back(*setting.noPull ? "no_pull: true" : "no_pull: false");
+  addOperands("pin", setting.pinnedOperands);
+  addOperands("flush", setting.flushedOperands);
+  if (setting.outOfRange)
+    effects.push_back(
+        ("out_of_range: " + stringifyOutOfRange(*setting.outOfRange)).str());
+  if (setting.underflow)
+    effects.push_back(
+        ("underflow: " + stringifyUnderflow(*setting.underflow)).str());
+  return llvm::join(effects, "; ");
+}
+
+std::vector<ConditionalStatement>
+Policy::conditionalStatements(llvm::StringRef domain, llvm::StringRef name,
+                              int64_t version) const {
+  llvm::SmallString<64> storage;
+  std::vector<unsigned> indices = table->forAll;
+  if (auto found = table->byOperator.find(operatorKey(domain, name, storage));
+      found != table->byOperator.end())
+    llvm::append_range(indices, found->second);
+  llvm::sort(indices, std::greater<>());
+
+  std::vector<ConditionalStatement> statements;
+  Setting unconditional; // what later statements without conditions say
+  auto visit = [&](auto &said, auto &isSaid, bool isConditional) {
+    if (isConditional && isSaid)
+      said.reset();
+    else if (!isConditional && said)
+      isSaid = said;
+  };
+  for (unsigned index : indices) {
+    Setting setting = table->settings[index];
+    if (!setting.versions.contains(version))
+      continue;
+    std::string conditions = describeConditions(setting);
+    bool isConditional = !conditions.empty();
+    visit(setting.category, unconditional.category, isConditional);
+    visit(setting.noPull, unconditional.noPull, isConditional);
+    visit(setting.pinnedOperands, unconditional.pinnedOperands, isConditional);
+    visit(setting.flushedOperands, unconditional.flushedOperands,
+          isConditional);
+    visit(setting.outOfRange, unconditional.outOfRange, isConditional);
+    visit(setting.underflow, unconditional.underflow, isConditional);
+    std::string effect = describeEffect(setting);
+    if (isConditional && !effect.empty())
+      statements.push_back({std::move(conditions), std::move(effect),
+                            table->settings[index].reason});
+  }
+  return statements;
+}
+
 std::vector<std::string> Policy::operators() const {
   std::vector<std::string> keys;
   for (const auto &entry : table->byOperator)
@@ -322,6 +425,11 @@ llvm::Error Policy::keepNode(llvm::StringRef regex) {
   setting.reason = "asked to keep nodes whose name matches " + quoted(regex);
   table->add("", std::move(setting));
   return llvm::Error::success();
+}
+
+llvm::Error Policy::checkOperator(llvm::StringRef op) {
+  auto spelling = parseOperatorSpelling(op);
+  return spelling ? checkOperatorIsKnown(spelling->key) : spelling.takeError();
 }
 
 llvm::Error Policy::keepOperator(llvm::StringRef op) {

@@ -14,6 +14,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
+#include <map>
+
 using namespace amp;
 using namespace amp::detail;
 
@@ -37,7 +39,8 @@ class FileParser {
 public:
   FileParser(Policy::Table &table, llvm::StringRef policyName,
              llvm::StringRef fileName)
-      : table(table), policyName(policyName), fileName(fileName) {}
+      : table(table), policyName(policyName), fileName(fileName),
+        numBaseSettings(table.settings.size()) {}
 
   llvm::Error parse(const PolicyValue &root);
 
@@ -69,6 +72,9 @@ private:
 
   // The parts of `categories`.
   llvm::Error parseCategoryItem(const PolicyValue &item, Category category);
+  llvm::Error moveBaseCategories(const PolicyValue &value, Category category,
+                                 llvm::StringRef reason);
+  void applyMoves();
   llvm::Error addToCategory(const PolicyValue &value, Category category,
                             llvm::StringRef reason);
 
@@ -121,6 +127,7 @@ private:
 
   Policy::Table &table;
   llvm::StringRef policyName, fileName;
+  size_t numBaseSettings;
   /// What this file's `categories` have said of an operator.
   struct Listed {
     NumberRange versions;
@@ -128,6 +135,14 @@ private:
     unsigned line;
   };
   llvm::StringMap<llvm::SmallVector<Listed, 1>> listed;
+  /// What becomes of a category of the files that this one extends.
+  struct Move {
+    Category category;
+    unsigned line;
+    std::string rule;   // "policy 'mine' line 3"
+    std::string reason; // may be empty
+  };
+  std::map<Category, Move> moves;
 };
 } // namespace
 
@@ -244,10 +259,12 @@ llvm::Error FileParser::parseCategories(const PolicyValue &value) {
       if (llvm::Error failure = parseCategoryItem(item, *category))
         return failure;
   }
+  applyMoves();
   return llvm::Error::success();
 }
 
-/// An operator, or a group of them with a reason.
+/// An operator, or a group of them with a reason: by name, or all that the base
+/// has in some categories.
 llvm::Error FileParser::parseCategoryItem(const PolicyValue &item,
                                           Category category) {
   if (item.kind == Kind::Scalar)
@@ -256,23 +273,84 @@ llvm::Error FileParser::parseCategoryItem(const PolicyValue &item,
           item, Kind::Mapping, "an operator, or 'operators' with a 'reason'"))
     return failure;
   Rule group;
-  const PolicyValue *operators = nullptr;
+  const PolicyValue *operators = nullptr, *base = nullptr;
   for (const auto &[name, value] : item.entries) {
     if (name.text == "operators")
       operators = &value;
+    else if (name.text == "base")
+      base = &value;
     else if (name.text != "reason")
-      return error(name,
-                   "unknown key " + quoted(name.text) +
-                       nearestNameOrAll(name.text, {"operators", "reason"}));
+      return error(name, "unknown key " + quoted(name.text) +
+                             nearestNameOrAll(name.text,
+                                              {"operators", "base", "reason"}));
     else if (llvm::Error failure = parseRuleReason(value, group))
       return failure;
   }
+  if (!operators && !base)
+    return error(item, "expected 'operators' or 'base' beside the reason");
+  if (base)
+    if (llvm::Error failure = forEach(
+            *base, "a list of categories", [&](const PolicyValue &value) {
+              return moveBaseCategories(value, category, group.reason);
+            }))
+      return failure;
   if (!operators)
-    return error(item, "expected 'operators' beside the reason");
+    return llvm::Error::success();
   return forEach(*operators, "a list of operators",
                  [&](const PolicyValue &value) {
                    return addToCategory(value, category, group.reason);
                  });
+}
+
+llvm::Error FileParser::moveBaseCategories(const PolicyValue &value,
+                                           Category category,
+                                           llvm::StringRef reason) {
+  if (llvm::Error failure = expect(value, Kind::Scalar, "a category"))
+    return failure;
+  std::optional<Category> from = parseCategory(value.text);
+  if (!from)
+    return error(value, "unknown category " + quoted(value.text) +
+                            nearestNameOrAll(value.text, categoryNames()));
+  if (!numBaseSettings)
+    return error(value, "'base' is for files that extend another");
+  auto [move, isNew] = moves.try_emplace(
+      *from, Move{category, value.line, place(value), reason.str()});
+  if (!isNew)
+    return error(value, "'" + value.text + "' of the base is in '" +
+                            stringifyCategory(move->second.category) +
+                            "' already, on line " +
+                            llvm::Twine(move->second.line));
+  return llvm::Error::success();
+}
+
+/// Every statement of the base says the new category where it said the old one,
+/// so that which of them holds stays as it was.
+void FileParser::applyMoves() {
+  if (moves.empty())
+    return;
+  std::vector<llvm::StringRef> keys(numBaseSettings);
+  for (const auto &[key, indices] : table.byOperator)
+    for (unsigned index : indices)
+      if (index < numBaseSettings)
+        keys[index] = key;
+  for (size_t i = 0; i < numBaseSettings; ++i) {
+    Setting &setting = table.settings[i];
+    if (!setting.category)
+      continue;
+    auto move = moves.find(*setting.category);
+    if (move == moves.end())
+      continue;
+    const auto &[from, to] = *move;
+    setting.category = to.category;
+    setting.reason = to.rule + ": ";
+    if (!keys[i].empty())
+      setting.reason += (keys[i] + " is ").str();
+    setting.reason += (stringifyCategory(to.category) + ", " +
+                       stringifyCategory(from) + " in the base")
+                          .str();
+    if (!to.reason.empty())
+      setting.reason += ": " + to.reason;
+  }
 }
 
 llvm::Error FileParser::addToCategory(const PolicyValue &value,
@@ -595,18 +673,12 @@ llvm::Expected<Enum> FileParser::parseChoice(
 
 llvm::Expected<OutOfRange>
 FileParser::parseOutOfRangeValue(const PolicyValue &value) {
-  static constexpr std::pair<llvm::StringLiteral, OutOfRange> choices[] = {
-      {"saturate", OutOfRange::Saturate},
-      {"keep", OutOfRange::KeepFloat32},
-      {"convert", OutOfRange::Convert}};
-  return parseChoice(value, choices);
+  return parseChoice(value, outOfRangeNames);
 }
 
 llvm::Expected<Underflow>
 FileParser::parseUnderflowValue(const PolicyValue &value) {
-  static constexpr std::pair<llvm::StringLiteral, Underflow> choices[] = {
-      {"keep", Underflow::KeepFloat32}, {"flush", Underflow::Flush}};
-  return parseChoice(value, choices);
+  return parseChoice(value, underflowNames);
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,15 @@
 namespace amp {
 namespace detail {
 
+/// How files spell the values.
+inline constexpr std::pair<llvm::StringLiteral, OutOfRange> outOfRangeNames[] =
+    {{"saturate", OutOfRange::Saturate},
+     {"clamp", OutOfRange::Clamp},
+     {"keep", OutOfRange::KeepFloat32},
+     {"convert", OutOfRange::Convert}};
+inline constexpr std::pair<llvm::StringLiteral, Underflow> underflowNames[] = {
+    {"keep", Underflow::KeepFloat32}, {"flush", Underflow::Flush}};
+
 /// Numbers from the first to the last, both included.
 struct NumberRange {
   int64_t first = 0;
@@ -76,7 +85,7 @@ llvm::Expected<OperatorSpelling> parseOperatorSpelling(llvm::StringRef text);
 llvm::StringRef operatorKey(llvm::StringRef domain, llvm::StringRef name,
                             llvm::SmallVectorImpl<char> &storage);
 
-/// The keys of the operators that have a category in some preset.
+/// The keys of the operators that the presets have a category for.
 const llvm::StringSet<> &knownOperators();
 
 /// Fails, with the nearest name, for an operator of an ONNX domain that no

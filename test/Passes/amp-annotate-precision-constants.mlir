@@ -78,6 +78,17 @@ func.func @to_infinity(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %0 : tensor<2xf32>
 }
 
+// CHECK-LABEL: func.func @to_largest
+func.func @to_largest(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // CHECK: t.const
+  // CHECK-SAME: amp.overflow = "saturate"
+  %w = t.const dense<1.0e+06> : tensor<2xf32>
+  // CHECK: t.matmul
+  // CHECK-SAME: amp.precision = [f16]
+  %0 = t.matmul %x, %w {node_name = "to_largest"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
 // CHECK-LABEL: func.func @underflow
 // BF16-LABEL: func.func @underflow
 func.func @underflow(%x: tensor<4xf32>) -> tensor<4xf32> {

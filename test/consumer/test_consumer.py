@@ -44,3 +44,7 @@ def test_find_package_gives_libraries_that_work(installed: Path, tmp_path: Path)
 @pytest.mark.parametrize("tool", ["amp-opt", "amp-translate", "onnx-amp"])
 def test_installed_tools_start(installed: Path, tool: str) -> None:
     assert "USAGE" in run(installed / "bin" / tool, "--help").upper()
+
+
+def test_the_schema_of_policies_is_installed(installed: Path) -> None:
+    assert (installed / "share/onnx-amp/policy.schema.json").exists()

@@ -93,12 +93,36 @@ def test_none_changes_nothing(amp: Tool, model: Path, out: Path) -> None:
     assert not differences(onnx.load(model), onnx.load(out))
 
 
-@pytest.mark.parametrize("preset", ["torch", "inference"])
+# What the Softmax behind two MatMuls runs in, by preset.
+SOFTMAX = {
+    "accuracy": TensorProto.FLOAT,
+    "apex-O1": TensorProto.FLOAT,
+    "apex-O2": TensorProto.FLOAT16,
+    "apex-O3": TensorProto.FLOAT16,
+    "inference": TensorProto.FLOAT,
+    "modelopt": TensorProto.FLOAT16,
+    "onnxconverter-common": TensorProto.FLOAT16,
+    "ort-transformers": TensorProto.FLOAT16,
+    "performance": TensorProto.FLOAT16,
+    "tensorflow": TensorProto.FLOAT16,
+    "torch": TensorProto.FLOAT,
+    "torch-cpu": TensorProto.BFLOAT16,
+    "training": TensorProto.FLOAT,
+}
+
+
+def test_softmax_is_of_all_presets(amp: Tool) -> None:
+    assert amp.run("policy", "list").expect_success().stdout.decode().split() == sorted(SOFTMAX)
+
+
+@pytest.mark.parametrize("preset", SOFTMAX)
 def test_presets(amp: Tool, model: Path, out: Path, preset: str) -> None:
     amp.run("convert", "--policy", preset, model, "-o", out).expect_success()
+    assert checker_problem(out) is None
     types = node_types(out)
-    assert types["first"] == TensorProto.FLOAT16
-    assert types["soft"] == TensorProto.FLOAT
+    low = TensorProto.BFLOAT16 if preset == "torch-cpu" else TensorProto.FLOAT16
+    assert types["first"] == low
+    assert types["soft"] == SOFTMAX[preset]
 
 
 def test_interface_is_kept_unless_told_otherwise(amp: Tool, model: Path, out: Path) -> None:

@@ -11,6 +11,9 @@
 
 namespace amp {
 
+/// Without --policy.
+inline constexpr llvm::StringLiteral kDefaultPolicy = "inference";
+
 /// Each in the file of its name. They return an exit code.
 int runConvert(const llvm::opt::InputArgList &arguments);
 int runInspect(const llvm::opt::InputArgList &arguments);
@@ -23,9 +26,9 @@ inline llvm::ArrayRef<Command> getCommands() {
        ConvertOption, runConvert},
       {"inspect", "MODEL", "say what is in a model: types, operators, weights",
        InspectOption, runInspect},
-      {"policy", "list | show NAME|FILE",
-       "list the policies, or show one's operators by category", PolicyOption,
-       runPolicy},
+      {"policy", "list | show NAME|FILE | explain OP | check FILE",
+       "list policies, show what one says, explain it, check a file",
+       PolicyOption, runPolicy},
   };
   return commands;
 }

@@ -95,7 +95,7 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
       ExternalData::File};
   options.externalData = placeValues[*place];
 
-  options.policy = arguments.getLastArgValue(OPT_policy, "inference");
+  options.policy = arguments.getLastArgValue(OPT_policy, kDefaultPolicy);
   options.keepIOTypes =
       arguments.hasFlag(OPT_keep_io_types, OPT_no_keep_io_types, true);
   options.keepOps = arguments.getAllArgValues(OPT_keep_op);

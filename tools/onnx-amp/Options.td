@@ -77,7 +77,7 @@ defm dtype : Setting<"dtype", "fp16|bf16|none", [ConvertOption],
     "The low format (default: the policy's, else fp16);\n"
     "none reads, verifies and writes, and changes nothing">;
 
-defm policy : Setting<"policy", "NAME|FILE", [ConvertOption],
+defm policy : Setting<"policy", "NAME|FILE", [ConvertOption, PolicyOption],
     "Which operations run in the low format: a preset\n"
     "of 'onnx-amp policy list' or a YAML file\n"
     "(default: inference)">;

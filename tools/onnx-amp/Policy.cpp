@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "ExplainOperator.h"
 #include "Messages.h"
 #include "PolicyArgument.h"
 
@@ -89,19 +90,66 @@ static int showPolicy(llvm::StringRef name, bool asJSON) {
   return printOutput(text) ? ExitSuccess : ExitFailure;
 }
 
+static int checkPolicy(llvm::StringRef name, bool asJSON) {
+  int code = ExitSuccess;
+  std::optional<Policy> policy = loadPolicy(name, code);
+  if (!policy)
+    return code;
+  json::Object object{{"policy", policy->name()}};
+  std::string text =
+      llvm::formatv("{0}: ok; of ONNX's operators", quoted(name));
+  json::Object counts;
+  const char *separator = " ";
+  for (const auto &[category, operators] : categorize(*policy)) {
+    counts[category] = operators.size();
+    text += llvm::formatv("{0}{1} {2}", separator, operators.size(), category);
+    separator = ", ";
+  }
+  object["categories"] = std::move(counts);
+  text += "\n";
+  if (asJSON)
+    text = llvm::formatv("{0:2}\n", json::Value(std::move(object)));
+  return printOutput(text) ? ExitSuccess : ExitFailure;
+}
+
 int amp::runPolicy(const llvm::opt::InputArgList &arguments) {
-  static constexpr llvm::StringRef actions[] = {"list", "show"};
+  struct Action {
+    llvm::StringLiteral name, operand; // operand "" for none
+    int (*run)(llvm::StringRef operand, const llvm::opt::InputArgList &);
+  };
+  static constexpr Action actions[] = {
+      {"list", "",
+       [](llvm::StringRef, const llvm::opt::InputArgList &arguments) {
+         return listPolicies(arguments.hasArg(OPT_json));
+       }},
+      {"show", "one policy",
+       [](llvm::StringRef name, const llvm::opt::InputArgList &arguments) {
+         return showPolicy(name, arguments.hasArg(OPT_json));
+       }},
+      {"explain", "one operator", explainOperator},
+      {"check", "one file",
+       [](llvm::StringRef name, const llvm::opt::InputArgList &arguments) {
+         return checkPolicy(name, arguments.hasArg(OPT_json));
+       }},
+  };
   std::vector<std::string> words = arguments.getAllArgValues(OPT_INPUT);
-  bool asJSON = arguments.hasArg(OPT_json);
-  if (words.size() == 1 && words[0] == "list")
-    return listPolicies(asJSON);
-  if (words.size() == 2 && words[0] == "show")
-    return showPolicy(words[1], asJSON);
   if (words.empty())
-    return wrongUsage("expected 'list' or 'show NAME|FILE'");
-  if (!llvm::is_contained(actions, words[0]))
+    return wrongUsage("expected 'list', 'show NAME|FILE', 'explain OP' or "
+                      "'check FILE'");
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const Action &action : actions)
+    names.push_back(action.name);
+  const auto *action = llvm::find_if(
+      actions, [&](const Action &each) { return each.name == words[0]; });
+  if (action == std::end(actions))
     return wrongUsage("unknown word " + quoted(words[0]) +
-                      suggest(words[0], actions));
-  return wrongUsage(words[0] == "list" ? "'list' takes no name"
-                                       : "'show' expects one policy");
+                      suggest(words[0], names));
+  if (arguments.hasArg(OPT_policy) && action->name != "explain")
+    return wrongUsage("--policy is for 'explain'");
+  bool takesOperand = !action->operand.empty();
+  if (words.size() != (takesOperand ? 2 : 1))
+    return wrongUsage(quoted(words[0]) + (takesOperand
+                                              ? " expects " + action->operand
+                                              : " takes no name"));
+  return action->run(takesOperand ? words[1] : llvm::StringRef(), arguments);
 }

@@ -48,9 +48,13 @@ std::optional<Category> parseCategory(llvm::StringRef name);
 /// format's largest.
 enum class OutOfRange {
   Saturate,    ///< bounds and masks become the largest finite value
+  Clamp,       ///< all of them do, weights too
   KeepFloat32, ///< the operation that reads the constant stays in float32
   Convert,     ///< they round to infinity, as a plain cast does
 };
+
+/// The word of policy files: "saturate", …
+llvm::StringRef stringifyOutOfRange(OutOfRange outOfRange);
 
 /// What happens to a constant operand that is too small for the low format (an
 /// epsilon of 1e-12 in fp16).
@@ -58,6 +62,9 @@ enum class Underflow {
   KeepFloat32, ///< the operation that reads the constant stays in float32
   Flush,       ///< it becomes zero or subnormal, as by a plain cast
 };
+
+/// The word of policy files: "keep" or "flush".
+llvm::StringRef stringifyUnderflow(Underflow underflow);
 
 /// What a policy may ask of one operation. It refers to the caller's data for
 /// the time of one call of decide().
@@ -102,6 +109,13 @@ struct Decision {
   /// Why, for people: "policy 'inference': Softmax is deny: …". Owned by the
   /// policy; valid until the policy is changed or destroyed.
   llvm::StringRef rule;
+};
+
+/// What a policy says of an operator where an operation meets conditions.
+struct ConditionalStatement {
+  std::string conditions; ///< "operand 0 is a constant"
+  std::string effect;     ///< "allow; underflow: flush"
+  llvm::StringRef rule;   ///< as Decision::rule
 };
 
 /// A policy: operators by category, operands that keep their type, rules that
@@ -149,6 +163,17 @@ public:
   /// The decision for one operation. An operator that the policy does not
   /// mention is kept.
   Decision decide(const OperationDescription &op) const;
+
+  /// What decide() can't say of an operator without an operation: the
+  /// statements with conditions on operands or names of nodes, as far as
+  /// nothing overrides them anyhow. The last one comes first: it holds where
+  /// several speak of the same thing.
+  std::vector<ConditionalStatement>
+  conditionalStatements(llvm::StringRef domain, llvm::StringRef name,
+                        int64_t version) const;
+
+  /// Fails as keepOperator() does.
+  static llvm::Error checkOperator(llvm::StringRef op);
 
   /// The operators that the policy names, "Op" or "domain:Op", sorted.
   std::vector<std::string> operators() const;

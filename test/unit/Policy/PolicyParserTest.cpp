@@ -41,6 +41,11 @@ TEST(PolicyParserTest, EverythingIsOptional) {
   EXPECT_EQ(parsed("low: fp16").low(), FloatFormat::fp16());
 }
 
+#define PRESET_NAMES                                                           \
+  "accuracy, apex-O1, apex-O2, apex-O3, inference, modelopt, "                 \
+  "onnxconverter-common, ort-transformers, performance, tensorflow, torch, "   \
+  "torch-cpu, training"
+
 struct ErrorCase {
   const char *text, *error;
 };
@@ -74,8 +79,8 @@ const ErrorCase errorCases[] = {
     {"low: fp8\n", "p.yaml:1:6: expected one of fp16, bf16, got 'fp8'"},
     {"low:\n", "p.yaml:1:1: expected one of fp16, bf16, got nothing"},
     {"low: [fp16]\n", "p.yaml:1:6: expected one of fp16, bf16, got a list"},
-    {"out_of_range: clamp\n", "p.yaml:1:15: expected one of saturate, keep, "
-                              "convert, got 'clamp'"},
+    {"out_of_range: clip\n", "p.yaml:1:15: expected one of saturate, clamp, "
+                             "keep, convert, got 'clip'"},
     {"underflow: {}\n",
      "p.yaml:1:12: expected one of keep, flush, got a mapping"},
 
@@ -84,8 +89,8 @@ const ErrorCase errorCases[] = {
      "p.yaml:1:10: expected the name of a policy, got a list"},
     {"extends: torhc\n",
      "p.yaml:1:10: unknown policy 'torhc', did you mean 'torch'?"},
-    {"extends: nothing\n", "p.yaml:1:10: unknown policy 'nothing', expected "
-                           "one of inference, torch"},
+    {"extends: nothing\n",
+     "p.yaml:1:10: unknown policy 'nothing', expected one of " PRESET_NAMES},
     {"extends: ./missing.yaml\n",
      "p.yaml:1:10: cannot read policy file './missing.yaml': no such file or "
      "directory"},
@@ -120,9 +125,21 @@ const ErrorCase errorCases[] = {
     {"categories:\n  allow: [MatMul]\n  deny: [Exp, MatMul@9]\n",
      "p.yaml:3:15: operator 'MatMul@9' is in 'allow' already, on line 2"},
     {"categories:\n  allow:\n    - {reason: why}\n",
-     "p.yaml:3:7: expected 'operators' beside the reason"},
+     "p.yaml:3:7: expected 'operators' or 'base' beside the reason"},
     {"categories:\n  allow:\n    - {operators: [Exp], because: why}\n",
-     "p.yaml:3:26: unknown key 'because', expected one of operators, reason"},
+     "p.yaml:3:26: unknown key 'because', expected one of operators, base, "
+     "reason"},
+    {"categories:\n  allow:\n    - base: deny\n",
+     "p.yaml:3:13: 'base' is for files that extend another"},
+    {"extends: torch\ncategories:\n  allow:\n    - base: [dney]\n",
+     "p.yaml:4:14: unknown category 'dney', did you mean 'deny'?"},
+    {"extends: torch\ncategories:\n  allow:\n    - base: {deny: x}\n",
+     "p.yaml:4:13: expected a list of categories, got a mapping"},
+    {"extends: torch\ncategories:\n  allow:\n    - base: [[deny]]\n",
+     "p.yaml:4:14: expected a category, got a list"},
+    {"extends: torch\ncategories:\n  allow: [{base: deny}]\n"
+     "  keep:\n    - base: [follow, deny]\n",
+     "p.yaml:5:22: 'deny' of the base is in 'allow' already, on line 3"},
     {"categories:\n  allow:\n    - {operators: [Exp], reason: [a]}\n",
      "p.yaml:3:34: expected a text, got a list"},
 
@@ -176,7 +193,7 @@ const ErrorCase errorCases[] = {
     {"rules:\n  - {nodes: a, flush: x}\n",
      "p.yaml:2:23: expected an operand's position, counted from 0, got 'x'"},
     {"rules:\n  - {nodes: a, out_of_range: 1}\n",
-     "p.yaml:2:30: expected one of saturate, keep, convert, got '1'"},
+     "p.yaml:2:30: expected one of saturate, clamp, keep, convert, got '1'"},
     {"rules:\n  - {nodes: a, underflow: 1}\n",
      "p.yaml:2:27: expected one of keep, flush, got '1'"},
     {"rules:\n  - {nodes: a, category: keep, reason: {}}\n",
@@ -292,7 +309,7 @@ TEST(PolicyParserTest, FilesThatCannotBeRead) {
   EXPECT_EQ(errorOf(Policy::load("inferense")),
             "unknown policy 'inferense', did you mean 'inference'?");
   EXPECT_EQ(errorOf(Policy::load("")),
-            "unknown policy '', expected one of inference, torch");
+            "unknown policy '', expected one of " PRESET_NAMES);
   std::string big = folder.write("big.yaml", std::string(5 << 20, '#'));
   std::string error = errorOf(Policy::load(big));
   EXPECT_NE(error.find(": 5242880 bytes, expected at most 4194304"),

@@ -63,6 +63,78 @@ TEST(PolicyTest, ADerivedFileOverridesRulesOfItsBase) {
   EXPECT_EQ(category(policy, "MatMul"), Category::Allow);
 }
 
+/// What `base` moves is what the base decides in the end, whatever statements
+/// that is made of; the file's own operators come on top.
+TEST(PolicyTest, CategoriesOfTheBase) {
+  Policy policy = parsed("extends: inference\n"
+                         "categories:\n"
+                         "  follow: [Exp]\n"
+                         "  deny:\n"
+                         "    - {base: allow, reason: why}\n"
+                         "  allow:\n"
+                         "    - base: [deny, promote]\n"
+                         "      operators: [Conv, Relu]\n");
+  EXPECT_EQ(category(policy, "MatMul"), Category::Deny);
+  EXPECT_EQ(category(policy, "Softmax"), Category::Allow);
+  EXPECT_EQ(category(policy, "Add"), Category::Allow);
+  EXPECT_EQ(category(policy, "Tanh"), Category::Follow);
+  EXPECT_EQ(category(policy, "Exp"), Category::Follow);
+  EXPECT_EQ(category(policy, "Conv"), Category::Allow);
+  EXPECT_EQ(category(policy, "Relu"), Category::Allow);
+  // torch.yaml denies Resize and promotes Concat, inference.yaml does not.
+  EXPECT_EQ(category(policy, "Resize"), Category::Follow);
+  EXPECT_EQ(category(policy, "Concat"), Category::Clear);
+  // Rules with conditions are the base's, too.
+  EXPECT_EQ(category(policy, "Gather", 13, "", 1 << 20), Category::Deny);
+  EXPECT_EQ(category(policy, "Gather", 13, "", 4), Category::Clear);
+  EXPECT_EQ(policy.decide(operation("MatMul")).rule,
+            "policy 'test' line 5: MatMul is deny, allow in the base: why");
+  EXPECT_EQ(policy.decide(operation("Softmax")).rule,
+            "policy 'test' line 7: Softmax is allow, deny in the base");
+  // Pins and the rest stay.
+  EXPECT_EQ(policy.decide(operation("Pow")).pinnedOperands.front(), 1u);
+}
+
+TEST(PolicyTest, ConditionalStatements) {
+  Policy policy = parsed("categories: {follow: [Gather]}\n"
+                         "rules:\n"
+                         "  - operators: Gather@13+\n"
+                         "    when: {constant: 0, elements: {0: 8+, 1: 2-4}}\n"
+                         "    category: allow\n"
+                         "    pin: [1]\n"
+                         "    reason: why\n"
+                         "  - nodes: a\n"
+                         "    no_pull: true\n"
+                         "    flush: [0, 2]\n"
+                         "    out_of_range: clamp\n"
+                         "    underflow: flush\n"
+                         "  - {operators: Relu, no_pull: false}\n");
+  std::vector<ConditionalStatement> statements =
+      policy.conditionalStatements("ai.onnx", "Gather", 13);
+  ASSERT_EQ(statements.size(), 2u);
+  EXPECT_EQ(statements[0].conditions, "the node has a name of the rule");
+  EXPECT_EQ(statements[0].effect, "no_pull: true; flush: [0, 2]; "
+                                  "out_of_range: clamp; underflow: flush");
+  EXPECT_EQ(statements[0].rule, "policy 'test' line 8");
+  EXPECT_EQ(statements[1].conditions,
+            "operand 0 is a constant and operand 0 has 8 or more elements and "
+            "operand 1 has 2 to 4 elements");
+  EXPECT_EQ(statements[1].effect, "allow; pin: [1]");
+  EXPECT_EQ(statements[1].rule, "policy 'test' line 3: allow: why");
+  EXPECT_EQ(policy.conditionalStatements("", "Gather", 12).size(), 1u);
+  EXPECT_EQ(policy.conditionalStatements("com.x", "Gather", 13).size(), 1u);
+  // The rest of what is overridden in part.
+  Policy derived = parsed("extends: inference\n"
+                          "rules:\n"
+                          "  - nodes: a\n"
+                          "    category: keep\n"
+                          "    underflow: keep\n"
+                          "  - {operators: Gather, category: deny}\n");
+  statements = derived.conditionalStatements("", "Gather", 13);
+  ASSERT_EQ(statements.size(), 1u);
+  EXPECT_EQ(statements[0].effect, "underflow: keep");
+}
+
 TEST(PolicyTest, NodeExpressionsMatchTheWholeName) {
   Policy policy = parsed("rules:\n"
                          "  - nodes: layer.1|a{2}(b|bc)\n"
@@ -250,6 +322,18 @@ TEST(PolicyTest, KeptNamesAreChecked) {
   // None of these changed anything.
   EXPECT_EQ(category(policy, "Softmax"), Category::Deny);
   EXPECT_EQ(category(policy, "MatMul", 17, "a(b"), Category::Allow);
+}
+
+TEST(PolicyTest, OperatorsAreChecked) {
+  auto errorOf = [](StringRef op) {
+    return llvm::toString(Policy::checkOperator(op));
+  };
+  EXPECT_EQ(errorOf("MatMul"), "");
+  EXPECT_EQ(errorOf("com.example:Anything@3+"), "");
+  EXPECT_EQ(errorOf("MatMull"),
+            "unknown operator 'MatMull', did you mean 'MatMul'?");
+  EXPECT_EQ(errorOf("Mat Mul"),
+            "expected an operator as 'Op' or 'domain:Op', got 'Mat Mul'");
 }
 
 TEST(PolicyTest, ExpressionsThatCostTooMuchAreRefused) {
