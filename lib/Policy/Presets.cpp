@@ -7,6 +7,7 @@
 #include "amp/Support/Quoted.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace amp;
 using namespace amp::detail;
@@ -50,8 +51,11 @@ const llvm::StringSet<> &detail::knownOperators() {
 llvm::Error detail::unknownPreset(llvm::StringRef name) {
   std::vector<std::string> names = Policy::presetNames();
   std::vector<llvm::StringRef> refs(names.begin(), names.end());
-  return makeError("unknown policy " + quoted(name) +
-                   nearestNameOrAll(name, refs));
+  std::string nearest = nearestName(name, refs);
+  if (nearest.empty())
+    nearest = ", expected " + llvm::join(names, ", ") +
+              " or a path that ends in .yaml or has a slash";
+  return makeError("unknown policy " + quoted(name) + nearest);
 }
 
 llvm::Expected<Policy> Policy::preset(llvm::StringRef name) {

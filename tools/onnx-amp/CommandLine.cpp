@@ -113,7 +113,7 @@ static int unknownOption(const OptTable &table, llvm::StringRef word,
   std::string nearest;
   unsigned distance = table.findNearest(word, nearest, Visibility(options),
                                         /*MinimumLength=*/3);
-  llvm::StringRef name = word.split('=').first;
+  llvm::StringRef name = word.split('=').first.ltrim('-');
   if (!nearest.empty() && distance <= 1 + name.size() / 3)
     text += ", did you mean " +
             quoted(llvm::StringRef(nearest).split('=').first) + "?";
@@ -202,6 +202,8 @@ int amp::runCommandLine(llvm::ArrayRef<Command> commands,
     return wrongUsage("expected a command: " + listNames(names) +
                       "; see 'onnx-amp --help'");
   llvm::StringRef first = arguments.front();
+  if (first == "help")
+    return printHelp(table, commands);
   if (first.starts_with("-")) {
     std::optional<InputArgList> parsed =
         parse(table, arguments.take_front(1), /*command=*/nullptr);

@@ -115,13 +115,19 @@ std::string ConversionReport::toText() const {
     if (alreadyLow)
       stream << alreadyLow << " low already, ";
     stream << count(Fate::Kept) << " kept, " << before.nodes - nodes.size()
-           << " without a choice\n";
+           << " without a choice";
+    if (!count(Fate::Lowered) && !alreadyLow && count(Fate::Kept))
+      stream << "; --explain says why";
+    stream << "\n";
     line("casts") << insertedCasts << " inserted\n";
   } else {
     stream << "\n";
   }
   line("size") << formatBytes(bytesBefore()) << " -> "
-               << formatBytes(bytesAfter()) << "\n";
+               << formatBytes(bytesAfter());
+  if (externalAfter())
+    stream << ", " << formatBytes(externalAfter()) << " of it external data";
+  stream << "\n";
 
   // Values that rounding changed beyond all measure.
   for (const Constant &constant : constants) {

@@ -230,6 +230,7 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
     context.setThreadPool(getThreadPool());
 
   if (options.dtype != "none") {
+    warnOfUnmatched(module, options.keepOps, options.keepNodes);
     progress.begin("deciding");
     errors.setSubject(quoted(options.input));
     if (failed(runPasses(module, options, report)))

@@ -228,20 +228,24 @@ void Inspection::printWeights(llvm::raw_ostream &stream) const {
     tensors += totals.tensors;
   }
   stream << "\nweights     " << formatPlural(tensors, "tensor") << ", "
-         << formatCount(elements) << " numbers, " << formatBytes(weightBytes());
+         << formatCount(elements) << " elements, "
+         << formatBytes(weightBytes());
   if (weightBytes())
     stream << llvm::formatv(", {0:f0}% of it in 16-bit floats",
                             100 * double(lowBytes()) / double(weightBytes()));
   stream << "\n";
   for (const auto &[type, totals] : statistics.weights)
-    stream << llvm::formatv("  {0,-10} {1,7}  {2}\n", type,
+    stream << llvm::formatv("  {0,-10} {1,-12} {2}\n", type,
                             formatPlural(totals.tensors, "tensor"),
                             formatBytes(totals.bytes));
   if (!largest.empty()) {
     stream << "largest\n";
+    size_t width = 0;
     for (const Tensor &tensor : largest)
-      stream << "  " << spellName(tensor.name) << "  "
-             << spellType(tensor.value.getType()) << "  "
+      width = std::max(width, spellName(tensor.name).size());
+    for (const Tensor &tensor : largest)
+      stream << "  " << llvm::left_justify(spellName(tensor.name), width)
+             << "  " << spellType(tensor.value.getType()) << "  "
              << formatBytes(getTensorBytes(tensor.value)) << "\n";
   }
   if (!statistics.externalData.empty()) {

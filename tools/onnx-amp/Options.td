@@ -43,7 +43,7 @@ def version : Switch<"version", [MainOption],
     "Print the versions of onnx-amp, MLIR and ONNX">;
 
 def json : Switch<"json", [ConvertOption, InspectOption, PolicyOption],
-    "Print one JSON object instead of text">;
+    "Print JSON instead of text">;
 
 //===----------------------------------------------------------------------===//
 // Models in and out
@@ -51,8 +51,9 @@ def json : Switch<"json", [ConvertOption, InspectOption, PolicyOption],
 
 def output : Separate<["-"], "o">, MetaVarName<"OUT">,
     Visibility<[ConvertOption]>,
-    HelpText<"Where the model goes (required). '-' is standard output;\n"
-             "a name that ends in .onnxtxt gets ONNX's text form">;
+    HelpText<"Where the model goes (required). As OUT '-' is standard\n"
+             "output, as IN standard input; files whose names end in\n"
+             ".onnxtxt are in ONNX's text form">;
 
 defm external_data : Setting<"external-data", "auto|keep|inline|file",
     [ConvertOption],
@@ -91,14 +92,16 @@ defm keep_op : Setting<"keep-op", "OP", [ConvertOption],
     "Leave an operator alone, 'Softmax' or 'domain:Op',\n"
     "and all in its subgraphs; can be repeated">;
 defm keep_node : Setting<"keep-node", "REGEX", [ConvertOption],
-    "Leave the nodes alone whose whole name matches,\n"
-    "and all in their subgraphs; can be repeated">;
+    "Leave the nodes alone whose whole name matches, as in\n"
+    "'/encoder/.*', and all in their subgraphs; can be\n"
+    "repeated">;
 
 //===----------------------------------------------------------------------===//
 // What is said
 //===----------------------------------------------------------------------===//
 
 def explain : Switch<"explain", [ConvertOption],
-    "Print for every node with floats what it runs in,\nand why">;
+    "Print for every node with floats what it runs in, and\n"
+    "why, before the summary">;
 
 def quiet : Switch<"quiet", [ConvertOption], "Print no summary">;

@@ -9,12 +9,19 @@
 
 #include "amp/Policy/Policy.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 namespace amp {
 
 /// The policy that an argument names. None after an error, with the exit code
 /// in `code`: a preset that does not exist is wrong usage, a file that can't be
 /// read, or is malformed, is a failure.
 std::optional<Policy> loadPolicy(llvm::StringRef presetOrPath, int &code);
+
+/// Warns of values of --keep-op and --keep-node that fit no node: the model has
+/// no such operator, or an expression fits no whole name. They must be valid.
+void warnOfUnmatched(mlir::ModuleOp module, llvm::ArrayRef<std::string> keepOps,
+                     llvm::ArrayRef<std::string> keepNodes);
 
 } // namespace amp
 

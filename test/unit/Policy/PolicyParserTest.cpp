@@ -90,7 +90,8 @@ const ErrorCase errorCases[] = {
     {"extends: torhc\n",
      "p.yaml:1:10: unknown policy 'torhc', did you mean 'torch'?"},
     {"extends: nothing\n",
-     "p.yaml:1:10: unknown policy 'nothing', expected one of " PRESET_NAMES},
+     "p.yaml:1:10: unknown policy 'nothing', expected " PRESET_NAMES
+     " or a path that ends in .yaml or has a slash"},
     {"extends: ./missing.yaml\n",
      "p.yaml:1:10: cannot read policy file './missing.yaml': no such file or "
      "directory"},
@@ -309,7 +310,8 @@ TEST(PolicyParserTest, FilesThatCannotBeRead) {
   EXPECT_EQ(errorOf(Policy::load("inferense")),
             "unknown policy 'inferense', did you mean 'inference'?");
   EXPECT_EQ(errorOf(Policy::load("")),
-            "unknown policy '', expected one of " PRESET_NAMES);
+            "unknown policy '', expected " PRESET_NAMES
+            " or a path that ends in .yaml or has a slash");
   std::string big = folder.write("big.yaml", std::string(5 << 20, '#'));
   std::string error = errorOf(Policy::load(big));
   EXPECT_NE(error.find(": 5242880 bytes, expected at most 4194304"),
