@@ -21,6 +21,9 @@ void amp::buildAutocastPipeline(OpPassManager &manager,
   annotate.low = options.low;
   annotate.policy = options.policy;
   annotate.keepIOTypes = options.keepIOTypes;
+  annotate.placement = options.placement;
+  annotate.dimensions.assign(options.dimensions.begin(),
+                             options.dimensions.end());
   annotate.keepOps.assign(options.keepOps.begin(), options.keepOps.end());
   annotate.keepNodes.assign(options.keepNodes.begin(), options.keepNodes.end());
   annotate.reasons = options.keepReasons;

@@ -5,19 +5,23 @@
 //===----------------------------------------------------------------------===//
 //
 // 1. OperationPlans: what does not depend on the formats of values.
-// 2. PrecisionFlow: formats flow forward through the module, to a fixpoint.
-// 3. PrecisionPlanner: each operation's decision is read off; operations on
-//    constants alone take, backwards, what their users ask for.
+// 2. PrecisionFlow: formats flow forward through the module, to a fixpoint; or
+//    OptimalPlacement: all are chosen at once.
+// 3. PrecisionPlanner: each operation's decision is read off. After the flow,
+//    operations on constants alone take, backwards, what their users ask for.
 //
 //===----------------------------------------------------------------------===//
 
 #include "amp/Analysis/PrecisionAnalysis.h"
 
 #include "ConstantFit.h"
+#include "OptimalPlacement.h"
 #include "PrecisionFlow.h"
 
 #include "amp/Dialect/AMP/FloatTypes.h"
 #include "amp/Interfaces/ElementTypes.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace amp;
@@ -38,6 +42,10 @@ public:
         lowType(getFloatType(context, options.low)) {}
 
   LogicalResult run() {
+    if (options.placement == Placement::Optimal) {
+      placeOptimally();
+      return success();
+    }
     PrecisionFlow flow(module, plans, functions, options);
     if (failed(flow.solve()))
       return failure();
@@ -45,8 +53,8 @@ public:
 
     decideOperations(formatOf);
     adoptFromUsers(flow);
-    recordOverflows();
-    recordFlowingOverflows(flow);
+    recordOverflows(
+        [&](OpOperand &use) { return flow.getFlowFormat(use) == options.low; });
     for (Value target : flow.getJoinedValues())
       if (formatOf(target) == options.low)
         result.valueTypes[target] = lowType;
@@ -69,17 +77,40 @@ private:
           transferFormats(plan, plans, options.low, [&](unsigned i) {
             return formatOf(plan.op->getOperand(i));
           });
-      PrecisionDecision decision;
-      decision.operation = plan.op;
-      decision.category = plan.decision.category;
-      decision.moves = plan.mainVariable >= 0;
-      for (auto [variable, format] : llvm::zip_equal(plan.variables, formats)) {
-        bool low = variable.moves && format == options.low;
-        decision.elementTypes.push_back(low ? lowType : FloatType());
-      }
+      PrecisionDecision &decision = addDecision(plan, [&](unsigned number) {
+        return formats[number] == options.low;
+      });
       decision.reason = explain(plan, decision);
-      result.decisions.push_back(std::move(decision));
     }
+  }
+
+  PrecisionDecision &
+  addDecision(const OperationPlan &plan,
+              llvm::function_ref<bool(unsigned number)> isLow) {
+    PrecisionDecision &decision = result.decisions.emplace_back();
+    decision.operation = plan.op;
+    decision.category = plan.decision.category;
+    decision.moves = plan.mainVariable >= 0;
+    for (auto [number, variable] : llvm::enumerate(plan.variables))
+      decision.elementTypes.push_back(
+          variable.moves && isLow(number) ? lowType : FloatType());
+    return decision;
+  }
+
+  void placeOptimally() {
+    OptimalPlacement placement(module, plans, functions, options);
+    const PlacementProblem &problem = placement.getProblem();
+    for (const OperationPlan &plan : plans.get()) {
+      PrecisionDecision &decision = addDecision(plan, [&](unsigned number) {
+        return problem.isLow(placement.getVariable(plan, number));
+      });
+      decision.reason = explain(plan, decision, placement);
+    }
+    recordOverflows([&](OpOperand &use) { return placement.isFlowLow(use); });
+    for (Value value : placement.getLowValues())
+      result.valueTypes[value] = lowType;
+    for (auto [function, index] : placement.getLowResults())
+      result.resultTypes[{function, index}] = lowType;
   }
 
   /// Later operations come first: they are the users.
@@ -115,7 +146,8 @@ private:
                  plan->operandVariables[use.getOperandNumber()]);
   }
 
-  void recordOverflows() {
+  /// `isFlowLow` is for operands that flow into other values.
+  void recordOverflows(llvm::function_ref<bool(OpOperand &)> isFlowLow) {
     for (auto [plan, decision] :
          llvm::zip_equal(plans.get(), result.decisions)) {
       for (auto [operand, variable] :
@@ -127,15 +159,10 @@ private:
         recordOverflow(operand, plan.decision);
       }
     }
-  }
-
-  void recordFlowingOverflows(const PrecisionFlow &flow) {
     for (Value constant : plans.getFlowingConstants()) {
       const FloatRange *range = plans.getRange(constant);
       if (range && overflows(*range, options.low) &&
-          llvm::any_of(constant.getUses(), [&](OpOperand &use) {
-            return flow.getFlowFormat(use) == options.low;
-          }))
+          llvm::any_of(constant.getUses(), isFlowLow))
         recordOverflow(constant, plans.getFlowingDecision());
     }
   }
@@ -178,7 +205,44 @@ private:
            });
   }
 
-  /// One line on why an operation runs in its format.
+  /// One line on why an operation runs in its format, if that was chosen.
+  StringAttr explain(const OperationPlan &plan,
+                     const PrecisionDecision &decision,
+                     const OptimalPlacement &placement) {
+    if (plan.mainVariable < 0)
+      return explain(plan, decision);
+    const PlacementProblem &problem = placement.getProblem();
+    auto variable = placement.getVariable(plan, plan.mainVariable);
+    if (!problem.canChoose(variable))
+      return explain(plan, decision);
+    std::string lowName = spellFormat(options.low);
+    std::string why;
+    switch (problem.getState(variable)) {
+    case PlacementProblem::State::Low:
+      why = plan.decision.noPull ? "its inputs are " + lowName
+            : plan.adopts ? "its users are " + lowName
+                          : llvm::formatv("{0} moves {1} bytes less", lowName,
+                                          problem.getSaving(variable))
+                                .str();
+      break;
+    case PlacementProblem::State::Implied:
+      why = (plan.adopts ? "its users are " : "its inputs are ") +
+            spellFormat(FloatFormat::fp32());
+      break;
+    case PlacementProblem::State::Island:
+      why = "nothing near it is " + lowName;
+      break;
+    case PlacementProblem::State::Float32:
+    case PlacementProblem::State::Free:
+      why = llvm::formatv("casts would move more than the {0} bytes that {1} "
+                          "saves",
+                          problem.getSaving(variable), lowName);
+      break;
+    }
+    return StringAttr::get(context, plan.decision.rule + "; " + why);
+  }
+
+  /// The same, if it follows from the policy or from its inputs.
   StringAttr explain(const OperationPlan &plan,
                      const PrecisionDecision &decision) {
     StringRef rule = plan.decision.rule;

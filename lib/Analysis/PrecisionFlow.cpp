@@ -6,7 +6,6 @@
 
 #include "PrecisionFlow.h"
 
-#include "amp/Analysis/RegionFlow.h"
 #include "amp/Dialect/AMP/FloatTypes.h"
 #include "amp/Interfaces/ElementTypes.h"
 
@@ -15,11 +14,6 @@
 
 using namespace mlir;
 using namespace amp;
-
-bool amp::isFloat32(Value value) {
-  FloatType elementType = getFloatElementType(value.getType());
-  return elementType && elementType.isF32();
-}
 
 //===----------------------------------------------------------------------===//
 // Transfer function
@@ -121,8 +115,7 @@ public:
   }
 };
 
-/// Operands that flow into values by control flow: into arguments and results
-/// of region operations, into functions and back.
+/// What flows into values by control flow.
 class ControlFlow {
 public:
   struct Group {
@@ -135,19 +128,14 @@ public:
     SmallVector<Value, 2> targets;
   };
 
-  ControlFlow(ModuleOp module, const OperationPlans &plans,
-              const FunctionFlow &functions, FloatType lowType) {
-    module.walk([&](RegionBranchOpInterface op) {
-      if (plans.isKeptInside(op))
-        return;
-      RegionFlow flow(op);
-      for (const RegionFlow::Group &group : flow.getGroups())
-        if (admits(op, group, lowType))
-          addGroup(group.sources, group.targets);
-    });
-    for (const auto &[op, function] : functions.getFunctions())
-      if (!function.isInterface)
-        addFunction(cast<FunctionOpInterface>(op), function);
+  explicit ControlFlow(ArrayRef<FlowGroup> flowGroups) {
+    for (const FlowGroup &group : flowGroups) {
+      for (OpOperand *source : group.sources)
+        groupOfSource[source] = groups.size();
+      targets.insert(group.targets.begin(), group.targets.end());
+      groups.push_back(
+          {FloatFormat::bottom(), FloatFormat::bottom(), false, group.targets});
+    }
   }
 
   /// The group that an operand flows into, or null.
@@ -174,60 +162,6 @@ public:
   const DenseSet<Value> &getTargets() const { return targets; }
 
 private:
-  /// A group with something else than float32 in it is left alone.
-  void addGroup(ArrayRef<OpOperand *> sources, ArrayRef<Value> values) {
-    if (llvm::any_of(
-            sources,
-            [](OpOperand *source) { return !isFloat32(source->get()); }) ||
-        !llvm::all_of(values, isFloat32))
-      return;
-    for (OpOperand *source : sources)
-      groupOfSource[source] = groups.size();
-    targets.insert(values.begin(), values.end());
-    groups.push_back({FloatFormat::bottom(), FloatFormat::bottom(), false,
-                      SmallVector<Value, 2>(values)});
-  }
-
-  void addFunction(FunctionOpInterface callable,
-                   const FunctionFlow::Function &function) {
-    for (BlockArgument argument : callable.getArguments()) {
-      SmallVector<OpOperand *> sources;
-      for (CallOpInterface call : function.calls) {
-        OperandRange arguments = call.getArgOperands();
-        if (argument.getArgNumber() < arguments.size())
-          sources.push_back(&call->getOpOperand(
-              arguments.getBeginOperandIndex() + argument.getArgNumber()));
-      }
-      if (!sources.empty() && sources.size() == function.calls.size())
-        addGroup(sources, argument);
-    }
-    for (unsigned i = 0, e = callable.getNumResults(); i < e; ++i) {
-      SmallVector<OpOperand *> sources;
-      for (Operation *terminator : function.returns)
-        if (i < terminator->getNumOperands())
-          sources.push_back(&terminator->getOpOperand(i));
-      SmallVector<Value> results;
-      for (CallOpInterface call : function.calls)
-        if (i < call->getNumResults())
-          results.push_back(call->getResult(i));
-      if (!sources.empty() && sources.size() == function.returns.size())
-        addGroup(sources, results);
-    }
-  }
-
-  /// True if the operation's own types may be low for all of a group.
-  static bool admits(RegionBranchOpInterface op, const RegionFlow::Group &group,
-                     FloatType lowType) {
-    auto autocast = dyn_cast<AutocastOpInterface>(op.getOperation());
-    return !autocast || llvm::all_of(group.targets, [&](Value target) {
-      auto result = dyn_cast<OpResult>(target);
-      return !result || result.getOwner() != op ||
-             autocast.supportsElementType(
-                 autocast.getResultTypeVariable(result.getResultNumber()),
-                 lowType);
-    });
-  }
-
   SmallVector<Group, 0> groups;
   DenseMap<OpOperand *, unsigned> groupOfSource;
   DenseSet<Value> targets;
@@ -384,8 +318,10 @@ struct PrecisionFlow::Impl {
   Impl(ModuleOp module, const OperationPlans &plans,
        const FunctionFlow &functions, const PrecisionOptions &options)
       : module(module), plans(plans), functions(functions), options(options),
-        controlFlow(module, plans, functions,
-                    getFloatType(module.getContext(), options.low)) {}
+        controlFlow(
+            collectFlowGroups(module, plans, functions,
+                              getFloatType(module.getContext(), options.low))) {
+  }
 
   LogicalResult run() {
     solver.emplace();

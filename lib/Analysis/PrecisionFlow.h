@@ -7,18 +7,14 @@
 #ifndef AMP_LIB_ANALYSIS_PRECISIONFLOW_H
 #define AMP_LIB_ANALYSIS_PRECISIONFLOW_H
 
+#include "FlowGroups.h"
 #include "OperationPlan.h"
-
-#include "amp/Analysis/FunctionFlow.h"
 
 #include "llvm/ADT/DenseSet.h"
 
 #include <memory>
 
 namespace amp {
-
-/// True for a tensor of float32, or what holds such tensors.
-bool isFloat32(mlir::Value value);
 
 /// The formats of an operation's type variables that move, from those of its
 /// operands; bottom where nothing is known yet. Monotonic.

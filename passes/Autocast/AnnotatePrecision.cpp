@@ -94,6 +94,10 @@ FailureOr<PrecisionOptions>
 AnnotatePrecisionPass::getOptions(const Policy &policy) {
   PrecisionOptions options;
   options.keepIOTypes = keepIOTypes;
+  options.placement = placement;
+  for (const std::string &dimension : dimensions)
+    if (llvm::Error error = options.costs.addDimension(dimension))
+      return emit(getOperation(), std::move(error));
   std::optional<FloatFormat> format =
       low.empty() ? policy.low().value_or(FloatFormat::fp16())
                   : FloatFormat::parse(low);

@@ -367,6 +367,12 @@ LogicalResult InsertCastsPass::insertCasts() {
 }
 
 void InsertCastsPass::runOnOperation() {
+  // Of an earlier module, perhaps.
+  newTypes.clear();
+  functionResults.clear();
+  wantedByRegions.clear();
+  mismatches.clear();
+
   FunctionFlow functions(getOperation());
   if (failed(readAnnotations(functions)))
     return signalPassFailure();

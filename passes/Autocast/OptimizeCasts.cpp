@@ -24,6 +24,7 @@ class OptimizeCastsPass final
     : public amp::impl::OptimizeCastsBase<OptimizeCastsPass> {
 public:
   void runOnOperation() final {
+    firstCasts.clear(); // of an earlier module, perhaps
     // Definitions come before their users, so that each cast is looked at once,
     // when its operand is final.
     SmallVector<CastOp> casts;

@@ -8,11 +8,14 @@
 // RUN:   | FileCheck %s --check-prefix=NO-FORMAT
 // RUN: not amp-test-opt %s --split-input-file --amp-annotate-precision="keep-node=(" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=EXPRESSION
+// RUN: not amp-test-opt %s --split-input-file --amp-annotate-precision="dim=N=0" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=DIMENSION
 
 // PRESET: error: {{.*}}'inferense'{{.*}}'inference'
 // LOW: error: expects fp16 or bf16 as the low format, but got 'fp32'
 // NO-FORMAT: error: expects fp16 or bf16 as the low format, but got 'float15'
 // EXPRESSION: error: {{.*}}'('
+// DIMENSION: error: expects a dimension as NAME=SIZE with a size of 1 or more, but got 'N=0'
 
 func.func @banned(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{t:banned is ban: use t.softmax}}

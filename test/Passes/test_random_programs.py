@@ -69,10 +69,11 @@ def test_decisions_equal_the_oracles(
 
 @pytest.mark.parametrize("low", LOW)
 @pytest.mark.parametrize("keep_io_types", [True, False])
+@pytest.mark.parametrize("placement", ["eager", "optimal"])
 def test_pipeline_is_idempotent_and_deterministic(
-    build_dir: Path, low: str, keep_io_types: bool, pytestconfig: pytest.Config
+    build_dir: Path, low: str, keep_io_types: bool, placement: str, pytestconfig: pytest.Config
 ) -> None:
-    flag = f"--amp-autocast={options(low, keep_io_types)}"
+    flag = f"--amp-autocast={options(low, keep_io_types)} placement={placement}"
     for seed in range(500 if pytestconfig.getoption("--full") else 10):
         program = print_program(generate(seed))
         # The pipeline verifies types at its end.

@@ -148,6 +148,41 @@ def test_no_keep_io_types(amp: Tool, model: Path, out: Path) -> None:
     assert graph.input[0].type.tensor_type.shape.dim[0].dim_param == "N"
 
 
+# ---- placement
+
+PLACED = """
+<ir_version: 10, opset_import: ["" : 20], producer_name: "test">
+layers (float[N, 1] x, float[1, M] w) => (float[N, M] y, float[1, 1] z)
+<float[N, 1] a, float[N, M] b, float[1, 1] c>
+{
+    [before] a = Relu (x)
+    [product] b = MatMul (a, w)
+    [soft] y = Softmax (b)
+    [mean] c = ReduceMean (b)
+    [end] z = Exp (c)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "low"),
+    [
+        ([], {"before", "product", "mean"}),
+        (["--placement=optimal"], {"before", "product", "mean"}),
+        # By its inputs.
+        (["--placement", "eager"], {"product", "mean"}),
+        # A cast of the mean moves more than the product has.
+        (["--dim", "N=1", "--dim=M=1"], {"before", "product"}),
+    ],
+)
+def test_placement(amp: Tool, tmp_path: Path, out: Path, options: list[str], low: set[str]) -> None:
+    onnx.save(onnx.parser.parse_model(PLACED), tmp_path / "placed.onnx")
+    amp.run("convert", *options, tmp_path / "placed.onnx", "-o", out).expect_success()
+    assert checker_problem(out) is None
+    types = node_types(out)
+    assert {name for name, type_ in types.items() if type_ == TensorProto.FLOAT16} == low
+
+
 # ---- what stays
 
 

@@ -13,6 +13,7 @@
 #include "ProgressLine.h"
 #include "ThreadPool.h"
 
+#include "amp/Analysis/CostModel.h"
 #include "amp/Dialect/AMP/Annotations.h"
 #include "amp/Passes/Lowering.h"
 #include "amp/Passes/Pipelines.h"
@@ -39,6 +40,8 @@ struct ConvertOptions {
   std::string dtype;
   std::string policy;
   bool keepIOTypes = true;
+  Placement placement = Placement::Optimal;
+  std::vector<std::string> dimensions;
   std::vector<std::string> keepOps, keepNodes;
   ExternalData externalData = ExternalData::Auto;
   bool allowLinks = false, durable = false;
@@ -69,6 +72,7 @@ static int checkPolicy(ConvertOptions &options, bool hasDtype) {
 static int readOptions(const llvm::opt::InputArgList &arguments,
                        ConvertOptions &options) {
   static constexpr StringRef dtypes[] = {"fp16", "bf16", "none"};
+  static constexpr StringRef placements[] = {"eager", "optimal"};
   static constexpr StringRef places[] = {"auto", "keep", "inline", "file"};
 
   std::vector<std::string> inputs = arguments.getAllArgValues(OPT_INPUT);
@@ -86,6 +90,15 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
   if (!dtype)
     return ExitUsage;
   options.dtype = dtypes[*dtype];
+  std::optional<unsigned> placement =
+      chooseValue(arguments, OPT_placement, placements, /*missing=*/1);
+  if (!placement)
+    return ExitUsage;
+  options.placement = *placement ? Placement::Optimal : Placement::Eager;
+  options.dimensions = arguments.getAllArgValues(OPT_dim);
+  for (const std::string &dimension : options.dimensions)
+    if (llvm::Error error = CostOptions().addDimension(dimension))
+      return wrongUsage("--dim: " + llvm::toString(std::move(error)));
   std::optional<unsigned> place =
       chooseValue(arguments, OPT_external_data, places, 0);
   if (!place)
@@ -155,6 +168,8 @@ static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
   autocast.low = options.dtype;
   autocast.policy = options.policy;
   autocast.keepIOTypes = options.keepIOTypes;
+  autocast.placement = options.placement;
+  autocast.dimensions = llvm::ArrayRef(options.dimensions);
   autocast.keepOps = llvm::ArrayRef(options.keepOps);
   autocast.keepNodes = llvm::ArrayRef(options.keepNodes);
   autocast.keepReasons = options.needsReport();
@@ -162,6 +177,9 @@ static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
   // The result is verified once, in the end.
   PassManager decide(module.getContext());
   decide.enableVerifier(false);
+  // What moves how many bytes is a matter of shapes, which models rarely say.
+  if (options.placement == Placement::Optimal)
+    decide.addPass(createInferTypes());
   buildAutocastPipeline(decide, autocast);
   if (failed(decide.run(module)))
     return failure();

@@ -83,6 +83,15 @@ defm policy : Setting<"policy", "NAME|FILE", [ConvertOption, PolicyOption],
     "of 'onnx-amp policy list' or a YAML file\n"
     "(default: inference)">;
 
+defm placement : Setting<"placement", "eager|optimal", [ConvertOption],
+    "How formats are chosen where the policy leaves it open\n"
+    "(default: optimal)\n"
+    "eager:   by a node's inputs, as PyTorch does\n"
+    "optimal: so that the model moves as few bytes as it can">;
+defm dim : Setting<"dim", "NAME=SIZE", [ConvertOption],
+    "What optimal placement takes a dynamic dimension of\n"
+    "this name for (default: 8); can be repeated">;
+
 def keep_io_types : Switch<"keep-io-types", [ConvertOption],
     "Inputs and outputs of the model keep their types\n(the default)">;
 def no_keep_io_types : Switch<"no-keep-io-types", [ConvertOption],

@@ -4,17 +4,26 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A forward data-flow analysis over the lattice of float formats (see
-// FloatFormat.h). It gives each operation the format that PyTorch's dispatcher
-// would give it, operation by operation ("eager placement"):
+// Eager placement is a forward data-flow analysis over the lattice of float
+// formats (see FloatFormat.h). It gives each operation the format that
+// PyTorch's dispatcher would give it, operation by operation. Optimal placement
+// chooses what the policy leaves free for all operations at once: no other
+// choice that obeys the policy moves less bytes (CostModel.h). The format of a
+// type variable is
 //
-//   category   format of a type variable
-//   allow      the low format
-//   deny       float32
-//   promote    the join of its operands' formats
-//   follow     the same
-//   clear      the same; on constants alone, what its users ask for
-//   keep       as it was
+//   category   eager                               optimal
+//   allow      the low format                      the low format
+//   deny       float32                             float32
+//   promote    the join of its operands' formats   low only if its operands are
+//   follow     the same                            free
+//   clear      the same; on constants alone, what  free; on constants alone,
+//   low
+//              its users ask for                   only if its users are
+//   keep       as it was                           as it was
+//
+// An operation that is never a reason to round (`no_pull`) is low only if its
+// operands are, in either, and its bytes do not count. Where no operation is
+// low by policy, those around it that are free stay float32.
 //
 // Only float32 moves. float64 is never touched, and what is in 16 bits already
 // stays there. Constants adopt the format of each user and do not count in a
@@ -26,13 +35,17 @@
 // a function (its callers) is joined, to a fixpoint. Code that never runs has
 // to type-check as well, so every branch counts as taken. A constant adopts the
 // low format if everything else that meets there is low even where the constant
-// is float32.
+// is float32. In optimal placement only what a loop carries around and back,
+// past no operation of a fixed format, is joined, constants included: a sum
+// stays as precise as it begins. All else that meets is free.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef AMP_ANALYSIS_PRECISIONANALYSIS_H
 #define AMP_ANALYSIS_PRECISIONANALYSIS_H
 
+#include "amp/Analysis/CostModel.h"
+#include "amp/Analysis/Placement.h"
 #include "amp/Policy/FloatRounding.h"
 #include "amp/Policy/Policy.h"
 
@@ -49,6 +62,9 @@ struct PrecisionOptions {
   /// Arguments and results of functions that others may call keep their types;
   /// otherwise those of float32 become low.
   bool keepIOTypes = true;
+  Placement placement = Placement::Eager;
+  /// For optimal placement.
+  CostOptions costs;
 };
 
 /// What was decided for one operation, and why.

@@ -15,13 +15,20 @@
 
 include "mlir/Pass/PassBase.td"
 
+defvar placementValues = [{::llvm::cl::values(
+  clEnumValN(::amp::Placement::Eager, "eager",
+             "by an operation's inputs, as PyTorch does"),
+  clEnumValN(::amp::Placement::Optimal, "optimal",
+             "so that the program moves as few bytes as it can"))}];
+
 def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
   let summary = "Decide which operations run in which float format";
   let description = [{
-    Asks the policy for the category of each operation, lets formats flow through
-    the module (amp/Analysis/PrecisionAnalysis.h) and writes the decisions, with
-    their reasons, into attributes. Changes nothing else. The attributes are
-    described with the `amp` dialect; those of an earlier run are replaced.
+    Asks the policy for the category of each operation, chooses formats (what
+    the placements are is said in amp/Analysis/PrecisionAnalysis.h) and writes
+    the decisions, with their reasons, into attributes. Changes nothing else.
+    The attributes are described with the `amp` dialect; those of an earlier run
+    are replaced.
 
     Fails if the policy can't be had, or bans an operation.
 
@@ -47,6 +54,13 @@ def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
            "Name of a preset, or path of a policy file">,
     Option<"keepIOTypes", "keep-io-types", "bool", /*default=*/"true",
            "Public functions keep the types of arguments and results">,
+    Option<"placement", "placement", "::amp::Placement",
+           /*default=*/"::amp::Placement::Eager",
+           "How formats are chosen where the policy leaves it open",
+           placementValues>,
+    ListOption<"dimensions", "dim", "std::string",
+               "NAME=SIZE: what optimal placement takes a dynamic dimension of "
+               "this name for">,
     ListOption<"keepOps", "keep-op", "std::string",
                "Operators that keep their types, \"Op\" or \"domain:Op\", "
                "with all that is in their regions">,

@@ -11,6 +11,8 @@
 #ifndef AMP_PASSES_PASSES_H
 #define AMP_PASSES_PASSES_H
 
+#include "amp/Analysis/Placement.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -7,6 +7,8 @@
 #ifndef AMP_PASSES_PIPELINES_H
 #define AMP_PASSES_PIPELINES_H
 
+#include "amp/Analysis/Placement.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
@@ -31,6 +33,19 @@ struct AutocastPipelineOptions
       llvm::cl::desc(
           "Public functions keep the types of arguments and results"),
       llvm::cl::init(true)};
+  Option<Placement> placement{
+      *this, "placement",
+      llvm::cl::desc("How formats are chosen where the policy leaves it open"),
+      llvm::cl::init(Placement::Eager),
+      llvm::cl::values(
+          clEnumValN(Placement::Eager, "eager",
+                     "by an operation's inputs, as PyTorch does"),
+          clEnumValN(Placement::Optimal, "optimal",
+                     "so that the program moves as few bytes as it can"))};
+  ListOption<std::string> dimensions{
+      *this, "dim",
+      llvm::cl::desc("NAME=SIZE: what optimal placement takes a dynamic "
+                     "dimension of this name for")};
   ListOption<std::string> keepOps{
       *this, "keep-op",
       llvm::cl::desc("Operators that keep their types, \"Op\" or "

@@ -11,6 +11,7 @@
 
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/Schema.h"
+#include "amp/Interfaces/DimensionNames.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -29,6 +30,15 @@ using namespace mlir;
 #include "amp/Dialect/ONNX/ONNXAttributes.cpp.inc"
 
 namespace amp::onnx {
+
+namespace {
+struct DimensionNamesModel
+    : DimensionNamesInterface::ExternalModel<DimensionNamesModel, DimsAttr> {
+  StringRef getDimensionName(Attribute dims, unsigned dimension) const {
+    return cast<DimsAttr>(dims).getNames()[dimension];
+  }
+};
+} // namespace
 
 void ONNXDialect::initialize() {
   registerOperators();
@@ -50,6 +60,7 @@ void ONNXDialect::registerAttributes() {
 #define GET_ATTRDEF_LIST
 #include "amp/Dialect/ONNX/ONNXAttributes.cpp.inc"
       >();
+  DimsAttr::attachInterface<DimensionNamesModel>(*getContext());
 }
 
 void *ONNXDialect::getRegisteredInterfaceForOp(TypeID interfaceID,

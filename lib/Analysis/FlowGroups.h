@@ -1,0 +1,40 @@
+//===- FlowGroups.h - formats that control flow joins -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_LIB_ANALYSIS_FLOWGROUPS_H
+#define AMP_LIB_ANALYSIS_FLOWGROUPS_H
+
+#include "OperationPlan.h"
+
+#include "amp/Analysis/FunctionFlow.h"
+
+namespace amp {
+
+/// True for a tensor of float32, or what holds such tensors.
+bool isFloat32(mlir::Value value);
+
+/// Operands of float32, and the values that they flow into by control flow:
+/// into arguments and results of region operations, into functions and back.
+/// All of a group may become low, or none of it.
+struct FlowGroup {
+  llvm::SmallVector<mlir::OpOperand *, 2> sources;
+  llvm::SmallVector<mlir::Value, 2> targets;
+  /// The function whose result `result` this is; null for other groups.
+  mlir::Operation *function = nullptr;
+  unsigned result = 0;
+};
+
+/// The groups of a module, by region operations that the policy does not keep
+/// and functions that nobody else calls. An operand and a value are in one
+/// group at most.
+llvm::SmallVector<FlowGroup, 0> collectFlowGroups(mlir::ModuleOp module,
+                                                  const OperationPlans &plans,
+                                                  const FunctionFlow &functions,
+                                                  mlir::FloatType lowType);
+
+} // namespace amp
+
+#endif // AMP_LIB_ANALYSIS_FLOWGROUPS_H

@@ -1,0 +1,291 @@
+//===- OptimalPlacement.cpp - formats by the bytes they move --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OptimalPlacement.h"
+
+#include "amp/Analysis/CostModel.h"
+#include "amp/Dialect/AMP/FloatTypes.h"
+#include "amp/Interfaces/ElementTypes.h"
+
+using namespace mlir;
+using namespace amp;
+
+/// True for a tensor of 16-bit floats, or what holds such tensors.
+static bool isLowTensor(Type type) {
+  FloatType elementType = getFloatElementType(type);
+  return elementType && elementType.getWidth() == 16;
+}
+
+/// Puts a module into the terms of a PlacementProblem.
+class OptimalPlacement::Builder {
+public:
+  Builder(OptimalPlacement &result, ModuleOp module,
+          const FunctionFlow &functions, const PrecisionOptions &options)
+      : result(result), problem(result.problem), plans(result.plans),
+        module(module), functions(functions), options(options),
+        costs(functions, options.costs),
+        groups(
+            collectFlowGroups(module, plans, functions,
+                              getFloatType(module.getContext(), options.low))) {
+  }
+
+  void build() {
+    result.firstVariable.reserve(plans.get().size());
+    for (const OperationPlan &plan : plans.get())
+      addOperation(plan);
+    for (const FlowGroup &group : groups)
+      addGroup(group);
+    module.walk<WalkOrder::PreOrder>([&](Operation *op) { addValues(op); });
+  }
+
+  void readLowValues() {
+    for (auto [group, variable] : llvm::zip_equal(groups, groupVariables)) {
+      if (!problem.isLow(variable))
+        continue;
+      llvm::append_range(result.lowValues, group.targets);
+      if (group.function)
+        result.lowResults.push_back({group.function, group.result});
+    }
+    for (const auto &[op, function] : functions.getFunctions()) {
+      if (!isLowInterface(op))
+        continue;
+      auto callable = cast<FunctionOpInterface>(op);
+      for (BlockArgument argument : callable.getArguments())
+        if (isFloat32(argument))
+          result.lowValues.push_back(argument);
+      for (auto [i, type] : llvm::enumerate(callable.getResultTypes())) {
+        FloatType elementType = getFloatElementType(type);
+        if (elementType && elementType.isF32())
+          result.lowResults.push_back({op, i});
+      }
+    }
+  }
+
+private:
+  // 1. Variables.
+  void addOperation(const OperationPlan &plan);
+  Variable addVariable(const OperationPlan &plan, unsigned number);
+  void addSavings(const OperationPlan &plan);
+  void addGroup(const FlowGroup &group);
+
+  // 2. Values.
+  void addValues(Operation *op);
+  void addValue(Value value, Variable producer);
+  Variable getInterfaceOf(Operation *op) const;
+
+  /// True for a function whose types others rely on, if the options say that
+  /// those become low.
+  bool isLowInterface(Operation *function) const {
+    const FunctionFlow::Function *known = functions.lookup(function);
+    return !options.keepIOTypes && known && known->isInterface &&
+           !cast<FunctionOpInterface>(function).isExternal();
+  }
+  Variable getInterface(Operation *function) const {
+    return isLowInterface(function) ? PlacementProblem::kLow
+                                    : PlacementProblem::kFloat32;
+  }
+
+  OptimalPlacement &result;
+  PlacementProblem &problem;
+  const OperationPlans &plans;
+  ModuleOp module;
+  const FunctionFlow &functions;
+  const PrecisionOptions &options;
+  CostModel costs;
+  SmallVector<FlowGroup, 0> groups;
+  SmallVector<Variable, 0> groupVariables;
+  DenseMap<Value, Variable> variableOfTarget;
+};
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+/// The operation has no reason to be low but its inputs.
+static bool joinsInputs(const OperationPlan &plan) {
+  return plan.decision.category == Category::Promote || plan.decision.noPull;
+}
+
+/// Comes for the main variable first, with which others may go.
+OptimalPlacement::Variable
+OptimalPlacement::Builder::addVariable(const OperationPlan &plan,
+                                       unsigned number) {
+  const TypeVariable &variable = plan.variables[number];
+  if (!variable.moves || variable.obstacle)
+    return PlacementProblem::kFloat32;
+  switch (plan.decision.category) {
+  case Category::Allow:
+    return PlacementProblem::kLow;
+  case Category::Promote:
+  case Category::Follow:
+  case Category::Clear:
+    if (variable.hasData || (plan.adopts && int(number) == plan.mainVariable))
+      return problem.addVariable(/*saving=*/0);
+    // Nothing but constants. Results go with the data; parameters stay.
+    return variable.hasResults && int(number) != plan.mainVariable
+               ? result.getVariable(plan, plan.mainVariable)
+               : PlacementProblem::kFloat32;
+  case Category::Deny:
+  case Category::Keep:
+  case Category::Ban:
+    return PlacementProblem::kFloat32;
+  }
+  llvm_unreachable("a category");
+}
+
+void OptimalPlacement::Builder::addOperation(const OperationPlan &plan) {
+  size_t first = result.variables.size();
+  result.firstVariable.push_back(first);
+  result.variables.resize(first + plan.variables.size(),
+                          PlacementProblem::kFloat32);
+  if (plan.mainVariable < 0)
+    return;
+  bool touchesLow = llvm::any_of(plan.op->getOperandTypes(), isLowTensor) ||
+                    llvm::any_of(plan.op->getResultTypes(), isLowTensor);
+  problem.addOperation(touchesLow);
+  // The main variable is the smallest that moves.
+  for (unsigned i = plan.mainVariable, e = plan.variables.size(); i < e; ++i)
+    result.variables[first + i] = addVariable(plan, i);
+  if (!plan.decision.noPull)
+    addSavings(plan);
+}
+
+void OptimalPlacement::Builder::addSavings(const OperationPlan &plan) {
+  Block *block = plan.op->getBlock();
+  auto add = [&](int number, Type type) {
+    if (number < 0)
+      return;
+    Variable variable = result.getVariable(plan, number);
+    if (problem.canChoose(variable))
+      problem.addSaving(variable, costs.getSaving(type, block));
+  };
+  for (auto [number, type] :
+       llvm::zip_equal(plan.operandVariables, plan.op->getOperandTypes()))
+    add(number, type);
+  for (auto [number, type] :
+       llvm::zip_equal(plan.resultVariables, plan.op->getResultTypes()))
+    add(number, type);
+}
+
+void OptimalPlacement::Builder::addGroup(const FlowGroup &group) {
+  // A constant that would lose its meaning (the start of a running maximum)
+  // keeps all that it meets.
+  bool hasConstant = false, allFit = true;
+  for (OpOperand *source : group.sources) {
+    if (!plans.isConstant(source->get()))
+      continue;
+    hasConstant = true;
+    allFit = allFit && plans.fits(source->get());
+  }
+  Variable variable = PlacementProblem::kFloat32;
+  if (allFit) {
+    problem.addOperation();
+    variable = problem.addVariable(/*saving=*/0);
+  }
+  // Constants cost nothing, but what is carried around from one is float32.
+  if (hasConstant) {
+    problem.addValue(PlacementProblem::kFloat32, /*castCost=*/0);
+    problem.addUser(variable, PlacementProblem::Use::Flows);
+  }
+  groupVariables.push_back(variable);
+  for (OpOperand *source : group.sources)
+    result.variableOfSource[source] = variable;
+  for (Value target : group.targets)
+    variableOfTarget[target] = variable;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+void OptimalPlacement::Builder::addValues(Operation *op) {
+  const OperationPlan *plan = plans.lookup(op);
+  for (OpResult value : op->getResults()) {
+    if (!isFloat32(value))
+      continue;
+    Variable producer = PlacementProblem::kFloat32;
+    if (plan) {
+      int number = plan->resultVariables[value.getResultNumber()];
+      if (number >= 0)
+        producer = result.getVariable(*plan, number);
+    } else if (plans.isConstant(value)) {
+      continue; // everybody gets what he asks for
+    } else if (auto target = variableOfTarget.find(value);
+               target != variableOfTarget.end()) {
+      producer = target->second;
+    } else if (FunctionOpInterface callee = functions.getCallee(op)) {
+      producer = getInterface(callee);
+    }
+    addValue(value, producer);
+  }
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  for (Region &region : op->getRegions()) {
+    for (Block &block : region) {
+      for (BlockArgument value : block.getArguments()) {
+        if (!isFloat32(value))
+          continue;
+        auto target = variableOfTarget.find(value);
+        if (target != variableOfTarget.end())
+          addValue(value, target->second);
+        else
+          addValue(value, function && block.isEntryBlock()
+                              ? getInterface(function)
+                              : PlacementProblem::kFloat32);
+      }
+    }
+  }
+}
+
+void OptimalPlacement::Builder::addValue(Value value, Variable producer) {
+  using Use = PlacementProblem::Use;
+  // A constant that was moved: it adopts what its users ask for, and is no
+  // reason for anybody to be float32.
+  bool adopts = plans.isConstant(value);
+  problem.addValue(producer, costs.getCastCost(value), adopts);
+  for (OpOperand &use : value.getUses()) {
+    Operation *owner = use.getOwner();
+    if (const OperationPlan *plan = plans.lookup(owner)) {
+      int number = plan->operandVariables[use.getOperandNumber()];
+      if (number < 0)
+        problem.addUser(PlacementProblem::kFloat32);
+      else
+        problem.addUser(result.getVariable(*plan, number),
+                        !adopts && joinsInputs(*plan) ? Use::Joins
+                                                      : Use::Reads);
+    } else {
+      auto source = result.variableOfSource.find(&use);
+      if (source != result.variableOfSource.end())
+        problem.addUser(source->second, adopts ? Use::Reads : Use::Flows);
+      else
+        problem.addUser(getInterfaceOf(owner));
+    }
+  }
+}
+
+/// What a return or a call asks for, other than by a group; float32 for others.
+OptimalPlacement::Variable
+OptimalPlacement::Builder::getInterfaceOf(Operation *op) const {
+  if (op->hasTrait<OpTrait::IsTerminator>() && op->getNumSuccessors() == 0)
+    if (auto function = dyn_cast<FunctionOpInterface>(op->getParentOp()))
+      return getInterface(function);
+  if (FunctionOpInterface callee = functions.getCallee(op))
+    return getInterface(callee);
+  return PlacementProblem::kFloat32;
+}
+
+//===----------------------------------------------------------------------===//
+// OptimalPlacement
+//===----------------------------------------------------------------------===//
+
+OptimalPlacement::OptimalPlacement(ModuleOp module, const OperationPlans &plans,
+                                   const FunctionFlow &functions,
+                                   const PrecisionOptions &options)
+    : plans(plans) {
+  Builder builder(*this, module, functions, options);
+  builder.build();
+  problem.solve();
+  builder.readLowValues();
+}
