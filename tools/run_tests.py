@@ -156,7 +156,7 @@ def main() -> int:
     count.add(python_tests(release, *(["--full"] if full else [])))
     if full:
         count.add(lit_and_unit_tests(asan))
-        count.add(python_tests(asan, "-m", "hostile"))
+        count.add(python_tests(asan))
 
     for name in count.failed:
         print(f"failed: {name}")

@@ -280,6 +280,44 @@ def test_beyond_two_gigabytes(amp: Tool, dtype: str) -> None:
             assert size_on_disk(target) < 0.51 * size_on_disk(source)
 
 
+@pytest.mark.full
+def test_one_file_beyond_two_gigabytes(amp: Tool) -> None:
+    """Protobuf cannot read such a file, we can; `auto` takes the data out of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "large.onnx"
+        expected = Path(folder) / "external.onnx"
+        target = Path(folder) / "out.onnx"
+        write_weights(source, 2600 << 20)
+        amp.run("convert", "--dtype", "none", source, "-o", target, timeout=600).expect_success()
+        source.unlink()
+        write_weights(expected, 2600 << 20, external="external.data")
+        assert locations(target) == {"out.onnx.data"}
+        assert not value_differences(expected, target)
+
+
+@pytest.mark.parametrize("target", ["out.onnx", "-"])
+def test_no_file_beyond_two_gigabytes(amp: Tool, tmp_path: Path, target: str) -> None:
+    """Nobody could read it. The weight is a hole in a file and takes no room."""
+    source = tmp_path / "in.onnx"
+    weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1 << 15, 1 << 15])
+    weight.data_location = TensorProto.EXTERNAL
+    weight.external_data.add(key="location", value="in.data")
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "hole",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1 << 15])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1 << 15])],
+        [weight],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), source)
+    with (tmp_path / "in.data").open("wb") as file:
+        file.truncate(4 << 30)
+    options = ("--dtype", "none", "--external-data", "inline")
+    result = amp.run("convert", *options, source, "-o", target, cwd=tmp_path)
+    result.expect_error("more than the 2 GiB that protobuf can read")
+    assert files_in(tmp_path) == {"in.onnx", "in.data"}
+
+
 def check_result(dtype: str, source: Path, target: Path) -> None:
     """The same values for `none`; valid and close otherwise."""
     assert checker_problem(target) is None

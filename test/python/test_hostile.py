@@ -23,10 +23,19 @@ HOSTILE = SOURCE_DIR / "test" / "hostile"
 CHECKER = HOSTILE / "check_hostile.py"
 RECORDS = json.loads((HOSTILE / "hand.json").read_text())["cases"]
 
+#: What the sanitizer build cannot show, by format and case.
+NOT_WITH_SANITIZERS = {
+    ("fp16", "ext_huge_sparse"): "without a limit on the address space, 1 TiB is read to its end",
+}
+
+
+def is_sanitizer_build() -> bool:
+    return build_dir().name == "asan"
+
 
 def run_checker(command: str, ids: list[str], report: Path) -> dict[str, Any]:
     """Verdicts of check_hostile.py by case."""
-    options = ["--no-as", "--time-scale", "10"] if build_dir().name == "asan" else []
+    options = ["--no-as", "--time-scale", "10"] if is_sanitizer_build() else []
     pattern = "^(" + "|".join(map(re.escape, ids)) + ")$"
     done = subprocess.run(
         [sys.executable, CHECKER, "--json", report, *options, "--only", pattern, command],
@@ -47,8 +56,11 @@ def verdicts(
     wanted: dict[str, list[str]] = {}
     for item in request.session.items:
         params = getattr(getattr(item, "callspec", None), "params", {})
-        if "hostile_id" in params and not item.get_closest_marker("skip"):
-            wanted.setdefault(params["dtype"], []).append(params["hostile_id"])
+        if "hostile_id" not in params or item.get_closest_marker("skip"):
+            continue
+        dtype, name = params["dtype"], params["hostile_id"]
+        if not (is_sanitizer_build() and (dtype, name) in NOT_WITH_SANITIZERS):
+            wanted.setdefault(dtype, []).append(name)
     folder = tmp_path_factory.mktemp("hostile")
     jobs = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -67,10 +79,11 @@ def verdicts(
     }
 
 
-@pytest.mark.hostile
 @pytest.mark.parametrize("dtype", ["fp16", pytest.param("none", marks=pytest.mark.full)])
 @pytest.mark.parametrize("hostile_id", [record["id"] for record in RECORDS])
 def test_case(dtype: str, hostile_id: str, verdicts: dict[tuple[str, str], Any]) -> None:
+    if (dtype, hostile_id) not in verdicts:
+        pytest.skip(NOT_WITH_SANITIZERS[dtype, hostile_id])
     verdict = verdicts[dtype, hostile_id]
     if verdict["verdict"] == "skip":
         pytest.skip("; ".join(verdict["why"]) or str(verdict.get("note")))

@@ -337,7 +337,7 @@ void Inferrer::inferOperation(Operation *op) {
     if (withShapes && schema->has_data_propagation_function() &&
         llvm::any_of(op->getResultTypes(), isShapeData))
       schema->GetDataPropagationFunction()(context);
-  } catch (const std::exception &) {
+  } catch (const std::exception &) { // NOLINT(bugprone-empty-catch)
     // A type stays unknown; whether the node is right is not asked here.
   }
   for (OpResult result : op->getResults())

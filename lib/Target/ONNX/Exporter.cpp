@@ -444,8 +444,8 @@ LogicalResult Exporter::writeAttribute(StringRef name, Attribute value,
   auto recorded = fields ? fields.getAs<IntegerAttr>("type") : IntegerAttr();
   AttributeKind kind = AttributeKind::Undefined;
   if (!graphs.empty())
-    kind = value && isa<ArrayAttr>(value) ? AttributeKind::Graphs
-                                          : AttributeKind::Graph;
+    kind = isa_and_nonnull<ArrayAttr>(value) ? AttributeKind::Graphs
+                                             : AttributeKind::Graph;
   else if (std::optional<AttributeKind> known =
                value ? onnx::attributeKindOf(value) : std::nullopt)
     kind = *known;

@@ -190,8 +190,7 @@ llvm::Error Importer::indexFunctions(ArrayRef<StringRef> messages) {
                                      " is defined twice");
     Function function;
     function.message = message;
-    function.symbol =
-        overload.empty() ? (domain + "::" + name).str() : std::move(key);
+    function.symbol = overload.empty() ? (domain + "::" + name).str() : key;
     functions.push_back(std::move(function));
   }
   return llvm::Error::success();
@@ -281,7 +280,7 @@ llvm::Error Importer::importFunction(Function &function, OpBuilder &builder) {
   auto body = OpBuilder::atBlockEnd(block);
   Scope scope;
   scope.graph = &graph;
-  scope.builder = &body;
+  scope.block = block;
   for (StringRef text : inputs) {
     if (text.empty())
       return llvm::createStringError(name + " has an input without a name");
@@ -481,7 +480,7 @@ llvm::Error Importer::importGraph(const Graph &graph, Scope &scope,
   // The region of a subgraph is no operation's yet.
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(block);
-  scope.builder = &builder;
+  scope.block = block;
   SmallVector<NamedAttribute> entries(graph.fields.begin(), graph.fields.end());
   auto addInfos = [&](StringRef key, ArrayRef<ValueInfo> infos) {
     if (infos.empty())
@@ -656,7 +655,7 @@ Value Importer::lookup(Scope &scope, StringRef name) {
       if (type == mainTypes.end())
         return {};
       OpBuilder builder(context);
-      builder.setInsertionPointToStart(at->builder->getBlock());
+      builder.setInsertionPointToStart(at->block);
       auto op = onnx::ReferenceOp::create(builder, location, type->second,
                                           string(name));
       op->setAttr(ONNXDialect::kOutputs, builder.getArrayAttr({string(name)}));

@@ -52,7 +52,7 @@ private:
     const Graph *graph = nullptr;
     /// Graphs of training_info may name values of the main graph.
     bool refersToMain = false;
-    mlir::OpBuilder *builder = nullptr;
+    mlir::Block *block = nullptr;
   };
   struct ValueInfo {
     mlir::StringAttr name;

@@ -197,8 +197,8 @@ void encodeValue(const FieldDescriptor &field, Attribute value,
       return;
     }
   }
-  if (auto number_ = dyn_cast<FloatAttr>(value)) {
-    uint64_t bits = number_.getValue().bitcastToAPInt().getZExtValue();
+  if (auto real = dyn_cast<FloatAttr>(value)) {
+    uint64_t bits = real.getValue().bitcastToAPInt().getZExtValue();
     if (wireTypeOf(field) == WireType::Fixed64)
       writer.fixed64(number, bits);
     else if (wireTypeOf(field) == WireType::Fixed32)

@@ -16,9 +16,9 @@ namespace amp::storage {
 
 /// What the entry `storage` of `#onnx.tensor` says. Data is in raw_data unless
 /// there is one.
-inline constexpr llvm::StringLiteral External = "external";
+inline constexpr llvm::StringLiteral kExternal = "external";
 /// An empty tensor without a data field.
-inline constexpr llvm::StringLiteral None = "none";
+inline constexpr llvm::StringLiteral kNone = "none";
 
 /// The field that holds elements of a type when raw_data does not:
 /// "float_data", "int32_data", …

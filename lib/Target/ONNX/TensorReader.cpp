@@ -278,7 +278,7 @@ llvm::Expected<TypedAttr> TensorReader::elements(const Parts &parts,
         externalData.resolve(reference, parts.byteSize, parts.name);
     if (!view)
       return view.takeError();
-    storage = storage::External;
+    storage = storage::kExternal;
     return constant(type, parts.element, view->bytes, view->file);
   }
 
@@ -289,7 +289,7 @@ llvm::Expected<TypedAttr> TensorReader::elements(const Parts &parts,
     if (parts.numElements != 0)
       return error("has no data, expected " + Twine(parts.numElements) +
                    " elements (" + what + ")");
-    storage = parts.hasRaw ? StringRef() : StringRef(storage::None);
+    storage = parts.hasRaw ? StringRef() : StringRef(storage::kNone);
     return cast<TypedAttr>(
         Attribute(DenseElementsAttr::get(type, ArrayRef<Attribute>())));
   }

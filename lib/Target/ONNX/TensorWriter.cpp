@@ -206,7 +206,7 @@ void TensorWriter::write(onnx::TensorAttr tensor, WireWriter &writer,
   SmallVector<StringRef, 3> except;
   if (name)
     except.push_back("name");
-  bool external = field == storage::External;
+  bool external = field == storage::kExternal;
   if (external && staysExternal(tensor, size)) {
     kept += size;
     encodeFields(::onnx::TensorProto::descriptor(), proto, writer, except);
@@ -225,7 +225,7 @@ void TensorWriter::write(onnx::TensorAttr tensor, WireWriter &writer,
         writer.bytes(storage::numberOf("string_data"), string);
     return;
   }
-  if (field == storage::None && count == 0)
+  if (field == storage::kNone && count == 0)
     return;
   if (goesExternal(tensor, size, external))
     return writeExternal(value, size, writer);

@@ -77,6 +77,9 @@ Type TypeDecoder::decodeMessage(StringRef message, unsigned depth,
     case TypeOptional:
       if (field.isBytes())
         value = field;
+      break;
+    default:
+      break;
     }
   if (input.failed())
     return {};

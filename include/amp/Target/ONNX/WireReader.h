@@ -143,7 +143,7 @@ public:
     if (cursor == end || LLVM_UNLIKELY(input->failed()))
       return false;
     const char *start = cursor;
-    uint32_t tag;
+    uint32_t tag = 0;
     if (!readTag(tag))
       return false;
     field.number = tag >> 3;
@@ -158,7 +158,7 @@ public:
         return false;
       break;
     case 2: {
-      uint64_t length;
+      uint64_t length = 0;
       const char *lengthAt = cursor;
       if (!readVarint(length))
         return false;
@@ -177,7 +177,7 @@ public:
       break;
     }
     case 5: {
-      uint32_t value;
+      uint32_t value = 0;
       if (!readFixed(value))
         return false;
       field.value = value;
@@ -293,7 +293,7 @@ bool appendVarints(WireInput &input, const WireField &field,
   if (!field.isBytes())
     return false;
   WireReader packed(input, field.bytes);
-  for (uint64_t value; packed.nextVarint(value);)
+  for (uint64_t value = 0; packed.nextVarint(value);)
     values.push_back(static_cast<T>(value));
   return true;
 }
