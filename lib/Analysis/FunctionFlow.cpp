@@ -39,6 +39,19 @@ FunctionFlow::FunctionFlow(ModuleOp module) {
     found->second.calls.push_back(call);
   }
 
+  // A call that leaves arguments or results away does not say which.
+  functions.remove_if([&](auto &entry) {
+    auto function = cast<FunctionOpInterface>(entry.first);
+    if (llvm::all_of(entry.second.calls, [&](CallOpInterface call) {
+          return call.getArgOperands().size() == function.getNumArguments() &&
+                 call->getNumResults() == function.getNumResults();
+        }))
+      return false;
+    for (CallOpInterface call : entry.second.calls)
+      callees.erase(call);
+    return true;
+  });
+
   // Looking for other uses walks every attribute: only where it matters.
   if (anyPrivate)
     findOtherUses(module);

@@ -113,10 +113,23 @@ private:
                      "malformed YAML: " + syntaxError->message);
   }
 
+  /// Goes on from the last place, since nodes come in the order of the text:
+  /// SourceMgr would look for the beginning of the line each time.
   void locate(PolicyValue &value, llvm::SMLoc location) {
-    if (!location.isValid() || !sources.FindBufferContainingLoc(location))
+    const char *at = location.getPointer();
+    if (!location.isValid() || at < text.begin() || at > text.end())
       return;
-    std::tie(value.line, value.column) = sources.getLineAndColumn(location);
+    if (at < lastPlace) {
+      lastPlace = lineBegin = text.begin();
+      line = 1;
+    }
+    for (; lastPlace != at; ++lastPlace)
+      if (*lastPlace == '\n') {
+        lineBegin = lastPlace + 1;
+        ++line;
+      }
+    value.line = line;
+    value.column = static_cast<unsigned>(at - lineBegin) + 1;
   }
 
   /// LLVM lets `[…]` and `{…}` begin with what is in them.
@@ -204,6 +217,8 @@ private:
     std::string message;
   };
   llvm::StringRef text, fileName;
+  const char *lastPlace = text.begin(), *lineBegin = text.begin();
+  unsigned line = 1;
   llvm::SourceMgr sources;
   std::error_code scanError;
   std::optional<SyntaxError> syntaxError;

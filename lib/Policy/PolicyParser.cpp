@@ -758,8 +758,14 @@ llvm::Error PolicyParser::parseBase(Policy::Table &table, const Source &source,
     base.text = buffer->getBuffer();
   }
 
+  constexpr unsigned longest = 32;
   std::string route = base.policyName.str();
+  unsigned length = 1;
   for (const Source *other = &source; other; other = other->extendedBy) {
+    if (++length > longest)
+      return errorAt(source.fileName, value,
+                     "more than " + llvm::Twine(longest) +
+                         " policies extend each other");
     route = (other->policyName + " -> " + route).str();
     bool same =
         other->isPreset == base.isPreset &&

@@ -9,7 +9,10 @@
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Dialect/ONNX/ElementType.h"
 #include "amp/Dialect/ONNX/ONNXOps.h"
+#include "amp/Dialect/ONNX/OperatorTable.h"
+#include "amp/Dialect/ONNX/Schema.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -52,6 +55,46 @@ void convertDefault(onnx::DefaultInputOp op) {
                                         op.getValue().getProto()));
 }
 
+/// The model's version of the default domain, for a function of another one if
+/// its operators are the same in both: where they are not, as Cast may not be
+/// now, ONNX refuses the function.
+void alignOpset(func::FuncOp function, int64_t modelVersion) {
+  std::optional<int64_t> version = onnx::getOpsetVersion(function, "");
+  if (!version || *version == modelVersion)
+    return;
+  auto isSame = [&](StringRef name) {
+    const onnx::Schema *mine = onnx::lookupSchema("", name, *version);
+    const onnx::Schema *theirs = onnx::lookupSchema("", name, modelVersion);
+    return mine && theirs && mine->sinceVersion == theirs->sinceVersion;
+  };
+  bool areOthersSame = true;
+  function.walk([&](Operation *op) {
+    const onnx::OperatorInfo *info = onnx::lookupOperator(op->getName());
+    if (info && info->domain.empty() && !isa<onnx::CastOp>(op))
+      areOthersSame &= isSame(info->name);
+  });
+  // Before opset 13 there was no bfloat16.
+  const onnx::Schema *cast = onnx::lookupSchema("", "Cast", modelVersion);
+  if (!areOthersSame || isSame("Cast") || !cast || cast->sinceVersion < 13)
+    return;
+  auto fields =
+      function->getAttrOfType<DictionaryAttr>(onnx::ONNXDialect::kFunction);
+  auto imports = fields.getAs<ArrayAttr>("opset_import");
+  Builder builder(function.getContext());
+  SmallVector<Attribute> aligned;
+  for (Attribute import : imports) {
+    NamedAttrList entries(cast_or_null<DictionaryAttr>(import));
+    auto domain = dyn_cast_if_present<StringAttr>(entries.get("domain"));
+    if (!domain || domain.empty() || domain == "ai.onnx")
+      entries.set("version", builder.getI64IntegerAttr(modelVersion));
+    aligned.push_back(entries.getDictionary(function.getContext()));
+  }
+  NamedAttrList all(fields);
+  all.set("opset_import", builder.getArrayAttr(aligned));
+  function->setAttr(onnx::ONNXDialect::kFunction,
+                    all.getDictionary(function.getContext()));
+}
+
 struct ConvertAMPToONNXPass final
     : impl::ConvertAMPToONNXBase<ConvertAMPToONNXPass> {
   using Base::Base;
@@ -59,10 +102,19 @@ struct ConvertAMPToONNXPass final
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     getOperation()->walk(convertDefault);
-    WalkResult result = getOperation()->walk(
-        [&](CastOp cast) { return WalkResult(convertCast(cast, rewriter)); });
+    llvm::SetVector<func::FuncOp> functions;
+    WalkResult result = getOperation()->walk([&](CastOp cast) {
+      if (auto function = cast->getParentOfType<func::FuncOp>();
+          function && function->hasAttr(onnx::ONNXDialect::kFunction))
+        functions.insert(function);
+      return WalkResult(convertCast(cast, rewriter));
+    });
     if (result.wasInterrupted())
-      signalPassFailure();
+      return signalPassFailure();
+    if (std::optional<int64_t> version =
+            onnx::getOpsetVersion(getOperation(), ""))
+      for (func::FuncOp function : functions)
+        alignOpset(function, *version);
   }
 };
 

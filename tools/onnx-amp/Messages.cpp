@@ -45,6 +45,19 @@ static llvm::SmallString<256> makeLine(llvm::StringRef kind,
   size_t begin = line.size();
   text.toVector(line);
   // Libraries quote what is foreign; this is for what they forget.
+  constexpr size_t kLongest = 2000, kTail = 500;
+  if (line.size() - begin > kLongest) {
+    auto isInside = [&](size_t at) { return (line[at] & 0xc0) == 0x80; };
+    size_t cut = begin + kLongest - kTail, tail = line.size() - kTail;
+    while (cut > begin && isInside(cut))
+      --cut;
+    while (tail < line.size() && isInside(tail))
+      ++tail;
+    std::string end = line.substr(tail).str();
+    line.truncate(cut);
+    line += "…";
+    line += end;
+  }
   for (char &c : llvm::make_range(line.begin() + begin, line.end()))
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       c = ' ';

@@ -60,6 +60,10 @@ StringRef amp::getOutputName(Operation *op, unsigned result) {
   auto names = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs);
   if (!names || result >= op->getNumResults())
     return {};
+  if (names.size() == op->getNumResults()) {
+    auto name = dyn_cast<StringAttr>(names[result]);
+    return name ? name.getValue() : StringRef();
+  }
   // An output without a name has no result.
   for (Attribute attribute : names) {
     auto name = dyn_cast<StringAttr>(attribute);

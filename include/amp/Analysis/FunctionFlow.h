@@ -31,7 +31,9 @@ public:
 
   explicit FunctionFlow(mlir::ModuleOp module);
 
-  /// Every function, in program order.
+  /// Every function, in program order, but those with a call that passes fewer
+  /// arguments, or takes fewer results, than there are: nothing is known of
+  /// these and of their calls.
   const llvm::MapVector<mlir::Operation *, Function> &getFunctions() const {
     return functions;
   }

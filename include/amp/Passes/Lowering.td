@@ -43,7 +43,9 @@ def ConvertAMPToONNX : Pass<"amp-to-onnx", "::mlir::ModuleOp"> {
   let summary = "Say with ONNX's operators what the amp dialect says";
   let description = [{
     `amp.cast` becomes `onnx.Cast`. The default value of an input whose type has
-    changed is rounded to the new type.
+    changed is rounded to the new type. A local function of another opset than
+    the model's gets the model's where a Cast came in that is not the same in
+    both, as ONNX wants it, if its other operators are.
 
     Before:
 

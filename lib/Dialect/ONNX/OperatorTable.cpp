@@ -145,15 +145,18 @@ SmallVector<unsigned, 8> inputPositions(Operation *op) {
 }
 
 SmallVector<unsigned, 8> outputPositions(Operation *op) {
-  // The list of output names tells: an empty name has no result.
+  // The list of output names tells: an empty name has no result, unless there
+  // are as many results as names.
   SmallVector<unsigned, 8> result;
-  if (auto names = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs)) {
+  auto names = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs);
+  if (names && names.size() != op->getNumResults()) {
     for (auto [position, name] : llvm::enumerate(names))
       if (auto string = dyn_cast<StringAttr>(name);
           string && !string.getValue().empty() &&
           result.size() < op->getNumResults())
         result.push_back(position);
-  } else if (const OperatorInfo *info = lookupOperator(op->getName())) {
+  } else if (const OperatorInfo *info = lookupOperator(op->getName());
+             info && !names) {
     return positions(resultGroupSizes(op, *info), info->resultKinds, {},
                      op->getNumResults());
   }
@@ -183,7 +186,7 @@ unsigned inputPosition(Operation *op, unsigned operand) {
 }
 
 unsigned outputPosition(Operation *op, unsigned result) {
-  // Without an empty name among them, results are where their names are.
+  // Where there are as many of them, results are where their names are.
   auto names = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs);
   if (names && names.size() == op->getNumResults())
     return result;

@@ -203,16 +203,20 @@ Type SchemaContext::getInferredType(OpResult result) {
   return {};
 }
 
+// ONNX's own context throws where there is no such input or output, and its
+// functions do not look for a null pointer there.
+
 const TypeProto *SchemaContext::getInputType(size_t index) const {
-  return index < inputs.size() && inputs[index] ? &*inputs[index] : nullptr;
+  const std::optional<TypeProto> &input = inputs.at(index);
+  return input ? &*input : nullptr;
 }
 
 TypeProto *SchemaContext::getOutputType(size_t index) {
-  return index < outputs.size() ? &outputs[index] : nullptr;
+  return &outputs.at(index);
 }
 
 const TypeProto *SchemaContext::getOutputType(size_t index) const {
-  return index < outputs.size() ? &outputs[index] : nullptr;
+  return &outputs.at(index);
 }
 
 const TensorProto *SchemaContext::getInputData(size_t index) const {

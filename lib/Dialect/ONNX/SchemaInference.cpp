@@ -60,7 +60,7 @@ private:
   inferRegion(Region &region, ArrayRef<const TypeProto *> inputTypes,
               std::deque<TypeProto> &results);
   void refine(Value value, Type inferred);
-  void refineArguments(func::FuncOp callee, OperandRange operands);
+  void refineArguments(CallOp call, func::FuncOp callee);
   void setType(Value value, Type type) {
     changes.push_back({value, value.getType()});
     value.setType(type);
@@ -218,9 +218,11 @@ Inferrer::inferRegion(Region &region, ArrayRef<const TypeProto *> inputTypes,
       refine(argument, fromProto(module.getContext(), *type));
   inferBlock(block);
   for (Value value : block.getTerminator()->getOperands()) {
-    results.emplace_back();
-    bool known = toProto(value.getType(), options.shapes, results.back());
-    pointers.push_back(known ? &results.back() : nullptr);
+    // Of an unknown type comes an empty message: no pointer may be null.
+    TypeProto &proto = results.emplace_back();
+    if (!toProto(value.getType(), options.shapes, proto))
+      proto.Clear();
+    pointers.push_back(&proto);
   }
   return pointers;
 }
@@ -361,11 +363,22 @@ void Inferrer::restoreDeclared() {
   }
 }
 
+/// The arguments that a call passes: it may leave some of them away.
+static SmallVector<std::pair<BlockArgument, Value>, 8>
+argumentsOf(CallOp call, func::FuncOp callee) {
+  SmallVector<std::pair<BlockArgument, Value>, 8> arguments;
+  for (auto [position, operand] :
+       llvm::zip_equal(inputPositions(call), call.getInputs()))
+    if (position < callee.getNumArguments())
+      arguments.push_back({callee.getArgument(position), operand});
+  return arguments;
+}
+
 /// A function sees what all its callers have in common. What that is, is known
 /// when the last caller was seen: then everything is done again.
-void Inferrer::refineArguments(func::FuncOp callee, OperandRange operands) {
+void Inferrer::refineArguments(CallOp call, func::FuncOp callee) {
   auto joined = joinedArguments.find(callee);
-  for (auto [argument, operand] : llvm::zip(callee.getArguments(), operands)) {
+  for (auto [argument, operand] : argumentsOf(call, callee)) {
     Type type = operand.getType();
     if (!options.shapes)
       type = withoutShape(type);
@@ -381,13 +394,12 @@ void Inferrer::inferCall(CallOp call) {
     return;
   Block &entry = callee.getBody().front();
   if (functions[callee] == State::New) {
-    refineArguments(callee, call.getInputs());
+    refineArguments(call, callee);
     functions[callee] = State::Running;
     inferFunction(callee);
     functions[callee] = State::Done;
   } else {
-    for (auto [argument, operand] :
-         llvm::zip(entry.getArguments(), call.getInputs()))
+    for (auto [argument, operand] : argumentsOf(call, callee))
       if (withoutShape(argument.getType()) != withoutShape(operand.getType())) {
         functions[callee] = State::Conflict;
         return;
@@ -397,7 +409,8 @@ void Inferrer::inferCall(CallOp call) {
     auto [joined, isNew] = joinedArguments.try_emplace(callee);
     if (isNew)
       llvm::append_range(joined->second, entry.getArgumentTypes());
-    for (auto [known, operand] : llvm::zip(joined->second, call.getInputs())) {
+    for (auto [argument, operand] : argumentsOf(call, callee)) {
+      Type &known = joined->second[argument.getArgNumber()];
       Type join = joinShapes(known, operand.getType());
       hasNewJoins |= join != known;
       known = join;

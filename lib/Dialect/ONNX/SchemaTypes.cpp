@@ -21,6 +21,27 @@ using ::onnx::TypeProto;
 /// from a shape should stay small.
 static constexpr int kMaxRank = 64;
 
+/// And so it can nest types, with one Optional after the other.
+static constexpr unsigned kMaxDepth = 32;
+
+static unsigned depthOf(const TypeProto &proto) {
+  const TypeProto *at = &proto;
+  for (unsigned depth = 0;; ++depth)
+    switch (at->value_case()) {
+    case TypeProto::kSequenceType:
+      at = &at->sequence_type().elem_type();
+      break;
+    case TypeProto::kOptionalType:
+      at = &at->optional_type().elem_type();
+      break;
+    case TypeProto::kMapType:
+      at = &at->map_type().value_type();
+      break;
+    default:
+      return depth;
+    }
+}
+
 bool toProto(Type type, bool shapes, TypeProto &proto) {
   if (auto tensor = dyn_cast<TensorType>(type)) {
     std::optional<ElementType> element = fromType(tensor.getElementType());
@@ -67,7 +88,7 @@ bool toProto(Type type, bool shapes, TypeProto &proto) {
   return false;
 }
 
-Type fromProto(MLIRContext *context, const TypeProto &proto) {
+static Type convert(MLIRContext *context, const TypeProto &proto) {
   switch (proto.value_case()) {
   case TypeProto::kTensorType: {
     const TypeProto::Tensor &message = proto.tensor_type();
@@ -91,23 +112,27 @@ Type fromProto(MLIRContext *context, const TypeProto &proto) {
         named ? Attribute(DimsAttr::get(context, names)) : Attribute());
   }
   case TypeProto::kSequenceType: {
-    Type element = fromProto(context, proto.sequence_type().elem_type());
+    Type element = convert(context, proto.sequence_type().elem_type());
     return element ? SequenceType::get(context, element) : Type();
   }
   case TypeProto::kOptionalType: {
-    Type element = fromProto(context, proto.optional_type().elem_type());
+    Type element = convert(context, proto.optional_type().elem_type());
     return element ? OptionalType::get(context, element) : Type();
   }
   case TypeProto::kMapType: {
     std::optional<ElementType> key =
         parseElementType(proto.map_type().key_type());
-    Type value = fromProto(context, proto.map_type().value_type());
+    Type value = convert(context, proto.map_type().value_type());
     return key && value ? MapType::get(context, toType(context, *key), value)
                         : Type();
   }
   default:
     return {};
   }
+}
+
+Type fromProto(MLIRContext *context, const TypeProto &proto) {
+  return depthOf(proto) <= kMaxDepth ? convert(context, proto) : Type();
 }
 
 } // namespace amp::onnx

@@ -13,6 +13,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Operation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 using namespace mlir;
 
@@ -128,6 +129,53 @@ LogicalResult verifyTypes(Operation *op, const Schema &schema,
   return success();
 }
 
+/// What subgraphs take and return, before MLIR looks at it, which does not know
+/// the names of things.
+LogicalResult verifySubgraphs(Operation *op, const OperatorInfo &info) {
+  auto branch = dyn_cast<RegionBranchOpInterface>(op);
+  if (!branch)
+    return success();
+  SmallVector<StringRef, 2> regionNames = info.regionNames();
+  auto verify = [&](RegionBranchPoint from, Region &region, StringRef verb,
+                    bool isInto) -> LogicalResult {
+    SmallVector<RegionSuccessor, 2> successors;
+    branch.getSuccessorRegions(from, successors);
+    for (const RegionSuccessor &successor : successors) {
+      if (isInto && successor.getSuccessor() != &region)
+        continue;
+      OperandRange operands = branch.getSuccessorOperands(from, successor);
+      ValueRange inputs = successor.getSuccessorInputs();
+      std::string what = "has graph attribute " +
+                         quoted(region.getRegionNumber() < regionNames.size()
+                                    ? regionNames[region.getRegionNumber()]
+                                    : StringRef()) +
+                         " that " + verb.str() + " ";
+      if (operands.size() != inputs.size())
+        return nodeError(op)
+               << what << (isInto ? inputs.size() : operands.size())
+               << " values, expected "
+               << (isInto ? operands.size() : inputs.size());
+      for (auto [i, operand, input] : llvm::enumerate(operands, inputs))
+        if (!branch.areTypesCompatible(operand.getType(), input.getType()))
+          return nodeError(op) << what << (isInto ? input : operand).getType()
+                               << " as number " << i + 1 << ", expected "
+                               << (isInto ? operand : input).getType();
+    }
+    return success();
+  };
+  for (Region &region : op->getRegions()) {
+    if (region.empty() || region.front().empty())
+      continue;
+    auto yield =
+        dyn_cast<RegionBranchTerminatorOpInterface>(region.front().back());
+    if (failed(verify(RegionBranchPoint::parent(), region, "takes", true)) ||
+        (yield &&
+         failed(verify(RegionBranchPoint(yield), region, "returns", false))))
+      return failure();
+  }
+  return success();
+}
+
 } // namespace
 
 std::optional<AttributeKind> attributeKindOf(Attribute attribute) {
@@ -218,7 +266,9 @@ LogicalResult verifySchema(Operation *op) {
 
   if (failed(verifyAttributes(op, *schema, *info)))
     return failure();
-  return verifyTypes(op, *schema, inputs, outputs);
+  if (failed(verifyTypes(op, *schema, inputs, outputs)))
+    return failure();
+  return verifySubgraphs(op, *info);
 }
 
 } // namespace amp::onnx

@@ -162,8 +162,7 @@ LogicalResult Exporter::writeGraph(Block &block, DictionaryAttr fields) {
                    entryAt(inputEntries, index), argument.getType());
   Operation *terminator = block.getTerminator();
   for (auto [index, value] : llvm::enumerate(terminator->getOperands()))
-    writeValueInfo(::onnx::GraphProto::kOutputFieldNumber,
-                   index < outputs.size() ? outputs[index] : names[value],
+    writeValueInfo(::onnx::GraphProto::kOutputFieldNumber, outputs[index],
                    entryAt(outputEntries, index), value.getType());
   writeValueInfos(block, ::onnx::GraphProto::kValueInfoFieldNumber,
                   entries("value_info"));
@@ -175,8 +174,9 @@ LogicalResult Exporter::writeFunction(func::FuncOp func,
   if (func.getBody().empty())
     return func.emitError("has no body");
   Block &block = func.getBody().front();
-  SmallVector<ValueNames::Alias, 0> aliases = names.assign(
-      block, entryNames(fields, "input"), entryNames(fields, "output"));
+  SmallVector<StringRef> outputs = entryNames(fields, "output");
+  SmallVector<ValueNames::Alias, 0> aliases =
+      names.assign(block, entryNames(fields, "input"), outputs);
   writer.begin(::onnx::ModelProto::kFunctionsFieldNumber);
   LogicalResult result =
       writeNodes(block, ::onnx::FunctionProto::kNodeFieldNumber);
@@ -186,8 +186,10 @@ LogicalResult Exporter::writeFunction(func::FuncOp func,
       writer.bytes(::onnx::NodeProto::kOutputFieldNumber, alias.name);
       writer.bytes(::onnx::NodeProto::kOpTypeFieldNumber, "Identity");
     });
+  for (StringRef output : outputs)
+    writer.bytes(::onnx::FunctionProto::kOutputFieldNumber, output);
   encodeFields(::onnx::FunctionProto::descriptor(), fields, writer,
-               {"value_info", "attribute_proto"});
+               {"output", "value_info", "attribute_proto"});
   writeValueInfos(block, ::onnx::FunctionProto::kValueInfoFieldNumber,
                   fields.getAs<ArrayAttr>("value_info"));
   if (auto defaults = fields.getAs<ArrayAttr>("attribute_proto"))

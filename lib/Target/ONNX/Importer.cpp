@@ -460,11 +460,15 @@ llvm::Expected<Importer::ValueInfo> Importer::readValueInfo(StringRef message,
     if (!decoded.type)
       return llvm::createStringError("value " + quoted(name.value_or("")) +
                                      " " + problem);
-    info.type = decoded.type;
+    // Undefined elements say as little as no type does, which inference may
+    // find out; the message stays as it is.
+    bool isOpen = isa<onnx::UnknownType>(decoded.type) ||
+                  isa_and_nonnull<onnx::UndefinedType>(
+                      innermostElementType(decoded.type));
+    info.type = isOpen ? unknownType : decoded.type;
     if (keepType)
       collector.set("type", TypeAttr::get(decoded.type));
-    // Inference may find out what a message leaves open.
-    if (!decoded.canonical || isa<onnx::UnknownType>(decoded.type))
+    if (!decoded.canonical || isOpen)
       collector.set("type_proto", string(*type));
   } else if (!keepType) {
     collector.set("untyped", UnitAttr::get(context));

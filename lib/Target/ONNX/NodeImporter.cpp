@@ -137,7 +137,7 @@ llvm::Error Importer::readAttribute(StringRef message,
   for (const WireField &field : values) {
     if (nodefields::kindOfField(field.number) != attribute.kind ||
         attribute.isReference) {
-      others.addUnknown(field);
+      others.addUnread(field);
       continue;
     }
     switch (attribute.kind) {
@@ -351,9 +351,12 @@ llvm::Error Importer::resolveOperands(const NodeParts &node, Scope &scope,
 llvm::Error Importer::defineResults(const NodeParts &node, Scope &scope,
                                     Operation *op) {
   unsigned result = 0;
+  bool allAreResults = op->getNumResults() == node.outputs.size();
   for (StringRef name : node.outputs) {
-    if (name.empty())
+    if (name.empty()) {
+      result += allAreResults;
       continue;
+    }
     if (llvm::Error error = define(scope, name, op->getResult(result++)))
       return llvm::createStringError(describe(node) + ": " +
                                      llvm::toString(std::move(error)));
@@ -486,11 +489,13 @@ llvm::Error Importer::importNode(StringRef message, Scope &scope,
 
   // Results.
   StringRef kinds = info ? StringRef(info->resultKinds) : StringRef("v");
+  // Results of subgraphs and calls are those of others, by their position.
+  bool allAreResults = callee >= 0 || !regionNames.empty();
   SmallVector<int32_t> sizes(kinds.size(), 0);
   SmallVector<mlir::Attribute, 2> outputNames;
   for (auto [position, name] : llvm::enumerate(node.outputs)) {
     outputNames.push_back(string(name));
-    if (name.empty())
+    if (name.empty() && !allAreResults)
       continue;
     if (kinds.empty() || (position >= kinds.size() && !kinds.ends_with("v")))
       return nodeError("expects at most " + Twine(kinds.size()) +

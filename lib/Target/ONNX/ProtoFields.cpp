@@ -134,6 +134,13 @@ void FieldCollector::add(const WireField &wire) {
   }
 }
 
+void FieldCollector::addUnread(const WireField &field) {
+  FieldCollector reader(context, input, descriptor, depth);
+  reader.add(field);
+  reader.finish();
+  addUnknown(field);
+}
+
 void FieldCollector::set(StringRef name, Attribute value) {
   own.push_back({StringAttr::get(context, name), value});
 }

@@ -47,6 +47,9 @@ public:
     unknown.append(field.raw.begin(), field.raw.end());
   }
 
+  /// Keeps a field as it is that other readers read: it must be well-formed.
+  void addUnread(const WireField &field);
+
   /// An entry of the caller's own.
   void set(llvm::StringRef name, mlir::Attribute value);
 

@@ -186,12 +186,18 @@ std::string rawBytes(TypedAttr value) {
   unsigned width = bitWidth(*element);
   bytes.resize((count * width + 7) / 8, '\0');
   uint64_t bit = 0;
-  for (APInt bits : dense.getValues<APInt>()) {
+  auto append = [&](const APInt &bits) {
     uint64_t word = bits.getZExtValue();
     for (unsigned i = 0; i < width; ++i, ++bit)
       if ((word >> i) & 1)
         bytes[bit / 8] |= static_cast<char>(1 << (bit % 8));
-  }
+  };
+  if (isa<FloatType>(dense.getElementType()))
+    for (const llvm::APFloat &number : dense.getValues<llvm::APFloat>())
+      append(number.bitcastToAPInt());
+  else
+    for (const APInt &bits : dense.getValues<APInt>())
+      append(bits);
   return bytes;
 }
 

@@ -64,7 +64,8 @@ Type TypeDecoder::decodeMessage(StringRef message, unsigned depth,
     error = "has a type nested deeper than " + std::to_string(maxTypeDepth);
     return {};
   }
-  // Of a oneof the last one set counts.
+  // Protobuf would merge pieces, and forget all but the last of different
+  // kinds.
   WireField value;
   WireReader reader(input, message);
   for (WireField field; reader.next(field);)
@@ -75,8 +76,13 @@ Type TypeDecoder::decodeMessage(StringRef message, unsigned depth,
     case TypeOpaque:
     case TypeSparseTensor:
     case TypeOptional:
-      if (field.isBytes())
-        value = field;
+      if (!field.isBytes())
+        continue;
+      if (value.number != 0) {
+        error = "has its type in two pieces";
+        return {};
+      }
+      value = field;
       break;
     default:
       break;
@@ -93,7 +99,12 @@ Type TypeDecoder::decodeMessage(StringRef message, unsigned depth,
                  : Type();
   }
   StringRef element, opaqueDomain, opaqueName;
-  bool hasElement = false;
+  bool hasElement = false, isSplit = false;
+  auto take = [&](StringRef message) {
+    isSplit |= hasElement;
+    element = message;
+    hasElement = true;
+  };
   int64_t keyType = 0;
   WireReader inner(input, value.bytes);
   for (WireField field; inner.next(field);) {
@@ -101,15 +112,19 @@ Type TypeDecoder::decodeMessage(StringRef message, unsigned depth,
       if (field.number == MapKeyType && field.isVarint())
         keyType = field.asInt32();
       else if (field.number == MapValueType && field.isBytes())
-        element = field.bytes, hasElement = true;
+        take(field.bytes);
     } else if (value.number == TypeOpaque) {
       if (field.number == OpaqueDomain && field.isBytes())
         opaqueDomain = field.bytes;
       else if (field.number == OpaqueName && field.isBytes())
         opaqueName = field.bytes;
     } else if (field.number == ElementElemType && field.isBytes()) {
-      element = field.bytes, hasElement = true;
+      take(field.bytes);
     }
+  }
+  if (isSplit) {
+    error = "has its type in two pieces";
+    return {};
   }
   if (input.failed())
     return {};
@@ -276,9 +291,14 @@ void encodeRetyped(StringRef message, Type type, WireWriter &writer) {
   }
   auto tensor = [&](const WireField &field) {
     writer.message(field.number, [&] {
-      rewriteField(field.bytes, TensorElemType, writer, [&](const WireField &) {
-        writer.int64(TensorElemType, int64_t(*number));
-      });
+      rewriteField(field.bytes, TensorElemType, writer,
+                   [&](const WireField &element) {
+                     // What was left open stays so.
+                     if (element.value == 0)
+                       writer.raw(element.raw);
+                     else
+                       writer.int64(TensorElemType, int64_t(*number));
+                   });
     });
   };
   auto nested = [&](const WireField &field, Type inner) {

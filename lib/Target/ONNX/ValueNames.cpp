@@ -20,13 +20,14 @@ namespace {
 using onnx::ONNXDialect;
 
 /// The recorded names of an operation's results; empty if there are none or
-/// their number is wrong.
+/// their number is wrong. A result that nobody reads may have an empty one.
 SmallVector<StringRef, 2> recordedNames(Operation *op) {
   SmallVector<StringRef, 2> result;
   if (auto outputs = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs))
     for (Attribute output : outputs)
       if (auto name = dyn_cast<StringAttr>(output);
-          name && !name.getValue().empty())
+          name &&
+          (!name.getValue().empty() || outputs.size() == op->getNumResults()))
         result.push_back(name.getValue());
   if (result.size() != op->getNumResults())
     result.clear();
@@ -77,7 +78,7 @@ StringRef ValueNames::unique(const Twine &base) {
 
 SmallVector<ValueNames::Alias, 0>
 ValueNames::assign(Block &block, ArrayRef<StringRef> inputs,
-                   ArrayRef<StringRef> outputs) {
+                   SmallVectorImpl<StringRef> &outputs) {
   SmallVector<Alias, 0> aliases;
   auto &scope = scopes[&block];
   auto name = [&](Value value, StringRef text) {
@@ -92,19 +93,23 @@ ValueNames::assign(Block &block, ArrayRef<StringRef> inputs,
   llvm::DenseMap<Value, StringRef> forced;
   llvm::DenseMap<StringRef, Value> reserved;
   Operation *terminator = block.getTerminator();
-  SmallVector<StringRef> outputNames(outputs.begin(), outputs.end());
-  for (unsigned i = outputNames.size(); i < terminator->getNumOperands(); ++i)
-    outputNames.push_back(unique("output_" + Twine(i)));
+  for (unsigned i = outputs.size(); i < terminator->getNumOperands(); ++i)
+    outputs.push_back(unique("output_" + Twine(i)));
   for (auto [value, text] :
-       llvm::zip_first(terminator->getOperands(), outputNames)) {
-    bool ours = value.getDefiningOp() && value.getParentBlock() == &block;
-    if (ours && !forced.count(value) && !reserved.count(text)) {
-      forced[value] = text;
+       llvm::zip_first(terminator->getOperands(), outputs)) {
+    auto [known, isNew] = reserved.try_emplace(text, value);
+    if (!isNew) {
+      if (known->second == value)
+        continue;
+      // One value was returned twice, and the two are no longer the same.
+      text = unique(text);
       reserved[text] = value;
-    } else if ((ours ? forced.lookup(value) : names.lookup(value)) != text) {
-      aliases.push_back({value, text});
-      reserved.insert({text, Value()});
     }
+    bool ours = value.getDefiningOp() && value.getParentBlock() == &block;
+    if (ours && !forced.count(value))
+      forced[value] = text;
+    else if ((ours ? forced.lookup(value) : names.lookup(value)) != text)
+      aliases.push_back({value, text});
   }
 
   for (Operation &op : block.without_terminator()) {
@@ -113,6 +118,8 @@ ValueNames::assign(Block &block, ArrayRef<StringRef> inputs,
       StringRef text = forced.lookup(result);
       if (text.empty() && !recorded.empty()) {
         text = recorded[result.getResultNumber()];
+        if (text.empty() && result.use_empty())
+          continue;
         // The output's name, or that of another value of this graph.
         if (reserved.count(text) || scope.count(text))
           text = unique(text + typeSuffix(result));

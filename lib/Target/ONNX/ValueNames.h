@@ -32,10 +32,10 @@ public:
 
   /// Names the values of a block whose inputs and outputs have these names.
   /// Values of blocks around it must have their names. Returns the outputs that
-  /// need a copy.
-  llvm::SmallVector<Alias, 0> assign(mlir::Block &block,
-                                     llvm::ArrayRef<llvm::StringRef> inputs,
-                                     llvm::ArrayRef<llvm::StringRef> outputs);
+  /// need a copy; an output whose name another value has gets a new one.
+  llvm::SmallVector<Alias, 0>
+  assign(mlir::Block &block, llvm::ArrayRef<llvm::StringRef> inputs,
+         llvm::SmallVectorImpl<llvm::StringRef> &outputs);
 
   /// The name of a value, "" if it has none.
   llvm::StringRef operator[](mlir::Value value) const {
