@@ -25,8 +25,9 @@ public:
 
   void addRegions(RegionBranchOpInterface op, FloatType lowType) {
     RegionFlow flow(op);
+    llvm::SmallDenseMap<int, bool> admitted;
     for (const RegionFlow::Group &group : flow.getGroups())
-      if (admits(op, group, lowType))
+      if (admits(op, group, lowType, admitted))
         addGroup({group.sources, group.targets});
   }
 
@@ -71,16 +72,21 @@ private:
     groups.push_back(std::move(group));
   }
 
-  /// True if the operation's own types may be low for all of a group.
+  /// True if the operation's own types may be low for all of a group. The
+  /// answer looks at all operands and results: asked once for each variable.
   static bool admits(RegionBranchOpInterface op, const RegionFlow::Group &group,
-                     FloatType lowType) {
+                     FloatType lowType,
+                     llvm::SmallDenseMap<int, bool> &admitted) {
     auto autocast = dyn_cast<AutocastOpInterface>(op.getOperation());
     return !autocast || llvm::all_of(group.targets, [&](Value target) {
       auto result = dyn_cast<OpResult>(target);
-      return !result || result.getOwner() != op ||
-             autocast.supportsElementType(
-                 autocast.getResultTypeVariable(result.getResultNumber()),
-                 lowType);
+      if (!result || result.getOwner() != op)
+        return true;
+      int variable = autocast.getResultTypeVariable(result.getResultNumber());
+      auto [known, isNew] = admitted.try_emplace(variable, false);
+      if (isNew)
+        known->second = autocast.supportsElementType(variable, lowType);
+      return known->second;
     });
   }
 };

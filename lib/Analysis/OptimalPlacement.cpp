@@ -258,7 +258,7 @@ void OptimalPlacement::Builder::addValue(Value value, Variable producer) {
     } else {
       auto source = result.variableOfSource.find(&use);
       if (source != result.variableOfSource.end())
-        problem.addUser(source->second, adopts ? Use::Reads : Use::Flows);
+        problem.addUser(source->second, Use::Flows);
       else
         problem.addUser(getInterfaceOf(owner));
     }

@@ -232,6 +232,43 @@ void PlacementProblem::isolateIslands() {
 // The cut
 //===----------------------------------------------------------------------===//
 
+/// Adds the arcs of a value's cast to float32 (up) or to low (down).
+void PlacementProblem::addCast(MinimumCut &network,
+                               llvm::ArrayRef<MinimumCut::Node> nodes,
+                               size_t value, bool up) {
+  MinimumCut::Node from = up ? MinimumCut::kSource : MinimumCut::kSink;
+  MinimumCut::Node to = up ? MinimumCut::kSink : MinimumCut::kSource;
+  MinimumCut::Node producer = nodes[values[value].producer];
+  if (producer == to)
+    return;
+  llvm::SmallVector<MinimumCut::Node> readers;
+  for (User user : getUsers(value)) {
+    MinimumCut::Node node = nodes[user.variable];
+    if (node == to) {
+      // It serves everybody if it is for somebody who can't choose.
+      readers.assign({to});
+      break;
+    }
+    if (node != from && node != producer)
+      readers.push_back(node);
+  }
+  // Nobody has a choice, or nobody needs it.
+  if (readers.empty() || (producer == from && readers.front() == to))
+    return;
+
+  // It is paid for where the producer is on one side and a reader is not.
+  auto addArc = [&](MinimumCut::Node a, MinimumCut::Node b, int64_t capacity) {
+    network.addArc(up ? a : b, up ? b : a, capacity);
+  };
+  int64_t cost = values[value].castCost;
+  if (readers.size() == 1)
+    return addArc(producer, readers.front(), cost);
+  MinimumCut::Node cast = network.addNode();
+  addArc(producer, cast, cost);
+  for (MinimumCut::Node reader : readers)
+    addArc(cast, reader, MinimumCut::kInfinite);
+}
+
 void PlacementProblem::cut() {
   MinimumCut network;
   std::vector<MinimumCut::Node> nodes(states.size(), MinimumCut::kSink);
@@ -247,45 +284,9 @@ void PlacementProblem::cut() {
       network.addArc(nodes[implication.low], nodes[implication.also],
                      MinimumCut::kInfinite);
 
-  // One cast from the format of `from` to that of all `readers`: it exists
-  // where the tail is low and the head is not.
-  llvm::SmallVector<MinimumCut::Node> readers;
-  auto addCast = [&](MinimumCut::Node from, bool up, int64_t cost) {
-    auto addArc = [&](MinimumCut::Node a, MinimumCut::Node b, int64_t cost) {
-      network.addArc(up ? a : b, up ? b : a, cost);
-    };
-    if (readers.size() == 1)
-      return addArc(from, readers.front(), cost);
-    MinimumCut::Node cast = network.addNode();
-    addArc(from, cast, cost);
-    for (MinimumCut::Node user : readers)
-      addArc(cast, user, MinimumCut::kInfinite);
-  };
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Value &value = values[i];
-    MinimumCut::Node producer = nodes[value.producer];
-    for (bool up : {true, false}) {
-      // Nothing to cast from, or nobody to cast for.
-      if (producer == (up ? MinimumCut::kSink : MinimumCut::kSource) ||
-          (up && value.adopts))
-        continue;
-      MinimumCut::Node other = up ? MinimumCut::kSink : MinimumCut::kSource;
-      bool isNeeded = false;
-      readers.clear();
-      for (User user : getUsers(i)) {
-        MinimumCut::Node node = nodes[user.variable];
-        isNeeded |= node == other;
-        if (node > MinimumCut::kSink && node != producer &&
-            (up || user.use != Use::Joins))
-          readers.push_back(node);
-      }
-      // If it exists for somebody who can't choose, it serves all.
-      if (isNeeded)
-        readers.assign({other});
-      if (!readers.empty() && (producer > MinimumCut::kSink || !isNeeded))
-        addCast(producer, up, value.castCost);
-    }
-  }
+  for (size_t i = 0; i < values.size(); ++i)
+    for (bool up : {true, false})
+      addCast(network, nodes, i, up);
 
   // float32 for all that can choose is a finite cut.
   [[maybe_unused]] llvm::LogicalResult isFinite = network.solve();

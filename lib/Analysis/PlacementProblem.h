@@ -105,6 +105,8 @@ private:
   void propagateFloat32();
   void isolateIslands();
   void cut();
+  void addCast(MinimumCut &network, llvm::ArrayRef<MinimumCut::Node> nodes,
+               size_t value, bool up);
   void explainFloat32();
 
   std::vector<State> states;

@@ -56,6 +56,7 @@ LogicalResult VerifyPrecisionPass::verifyVariables(AutocastOpInterface op) {
   // What control flow joins may differ from value to value.
   bool mayDiffer = isa<RegionBranchOpInterface>(op.getOperation());
   SmallVector<FloatType, 4> variables;
+  llvm::SmallDenseSet<std::pair<int, Type>> supported;
   auto verify = [&](Type type, int number, StringRef kind,
                     unsigned index) -> LogicalResult {
     FloatType elementType = getFloatElementType(type);
@@ -69,9 +70,11 @@ LogicalResult VerifyPrecisionPass::verifyVariables(AutocastOpInterface op) {
     if (known && !mayDiffer)
       return op->emitOpError() << "has element types " << known << " and "
                                << elementType << " in type variable " << number;
-    if (!op.supportsElementType(number, elementType))
+    if (!supported.contains({number, elementType}) &&
+        !op.supportsElementType(number, elementType))
       return op->emitOpError() << "does not admit element type " << elementType
                                << " for " << kind << " " << index;
+    supported.insert({number, elementType});
     known = elementType;
     return success();
   };

@@ -183,8 +183,7 @@ void Model::getElementTypeFlow(Operation *op,
       yield.getMutableSuccessorOperands(RegionSuccessor(op, op->getResults()));
   // What follows the carried values among results and yielded ones is stacked.
   auto numCarried = static_cast<size_t>(carried.size());
-  size_t firstYielded = yield->getNumOperands() - 0;
-  firstYielded =
+  size_t firstYielded =
       forwarded.empty()
           ? (isa<LoopOp>(op) ? 1 : 0)
           : MutableArrayRef<OpOperand>(forwarded).back().getOperandNumber() + 1;

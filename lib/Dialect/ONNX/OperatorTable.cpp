@@ -63,10 +63,13 @@ SmallVector<int32_t, 8> groupSizes(Operation *op, StringRef kinds,
 SmallVector<unsigned, 8> positions(ArrayRef<int32_t> groups, StringRef kinds,
                                    ArrayRef<int64_t> absent, unsigned total) {
   SmallVector<unsigned, 8> result;
+  SmallVector<int64_t, 4> skipped(absent);
+  llvm::sort(skipped);
+  ArrayRef<int64_t> left = skipped;
   unsigned position = 0;
   auto next = [&] {
-    while (llvm::is_contained(absent, int64_t(position)))
-      ++position;
+    for (; !left.empty() && left.front() <= position; left = left.drop_front())
+      position += left.front() == position;
   };
   for (auto [size, kind] : llvm::zip_equal(groups, kinds)) {
     if (size == 0 && kind != 'v') {
@@ -168,21 +171,31 @@ SmallVector<unsigned, 8> outputPositions(Operation *op) {
 
 unsigned inputPosition(Operation *op, unsigned operand) {
   const OperatorInfo *info = lookupOperator(op->getName());
-  if (op->hasAttr(ONNXDialect::kAbsentInputs)) {
-    SmallVector<unsigned, 8> all = inputPositions(op);
-    return operand < all.size() ? all[operand] : operand;
-  }
-  if (!info)
-    return operand;
   unsigned position = 0, first = 0;
-  for (auto [size, kind] :
-       llvm::zip_equal(operandGroupSizes(op, *info), info->operandKinds)) {
-    if (operand < first + size)
-      return position + (operand - first);
-    first += size;
-    position += size == 0 && kind != 'v' ? 1 : size;
+  if (info)
+    for (auto [size, kind] :
+         llvm::zip_equal(operandGroupSizes(op, *info), info->operandKinds)) {
+      if (operand < first + size)
+        break;
+      first += size;
+      position += size == 0 && kind != 'v' ? 1 : size;
+    }
+  position += operand - first;
+  if (auto attribute =
+          op->getAttrOfType<DenseI64ArrayAttr>(ONNXDialect::kAbsentInputs)) {
+    // In ascending order; those before it move it on.
+    ArrayRef<int64_t> absent = attribute.asArrayRef();
+    size_t before = 0, end = absent.size();
+    while (before < end) {
+      size_t middle = before + (end - before) / 2;
+      if (absent[middle] - int64_t(middle) <= int64_t(position))
+        before = middle + 1;
+      else
+        end = middle;
+    }
+    position += before;
   }
-  return position + (operand - first);
+  return position;
 }
 
 unsigned outputPosition(Operation *op, unsigned result) {

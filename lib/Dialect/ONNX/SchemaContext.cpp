@@ -191,16 +191,15 @@ SchemaContext::SchemaContext(Operation *op, const OperatorInfo &info,
       results.resize(position + 1);
     }
     results[position] = result;
+    resultPositions.push_back(position);
   }
 }
 
 SchemaContext::~SchemaContext() = default;
 
 Type SchemaContext::getInferredType(OpResult result) {
-  for (auto [position, value] : llvm::enumerate(results))
-    if (value == result)
-      return fromProto(op->getContext(), outputs[position]);
-  return {};
+  return fromProto(op->getContext(),
+                   outputs[resultPositions[result.getResultNumber()]]);
 }
 
 // ONNX's own context throws where there is no such input or output, and its

@@ -92,6 +92,8 @@ private:
   InferRegion inferRegion;
   // By position, where inputs and outputs that are left out count.
   std::vector<mlir::Value> operands, results;
+  /// And the position of each result of the operation.
+  llvm::SmallVector<unsigned, 4> resultPositions;
   std::vector<std::optional<::onnx::TypeProto>> inputs;
   std::vector<::onnx::TypeProto> outputs;
   std::vector<std::unique_ptr<Subgraph>> subgraphs;

@@ -96,23 +96,30 @@ LogicalResult Exporter::writeModel() {
             func->getAttrOfType<DictionaryAttr>(ONNXDialect::kFunction))
       if (failed(writeFunction(func, function)))
         return failure();
-  if (auto trainings = fields.getAs<ArrayAttr>("training"))
-    for (auto [index, training] : llvm::enumerate(trainings))
-      if (auto entry = dyn_cast<DictionaryAttr>(training))
-        if (failed(writeTraining(entry, static_cast<int64_t>(index))))
-          return failure();
+  auto trainings = fields.getAs<ArrayAttr>("training");
+  if (!trainings)
+    return success();
+  std::vector<SmallVector<func::FuncOp, 2>> graphs(trainings.size());
+  for (auto func : module.getOps<func::FuncOp>()) {
+    auto training = func->getAttrOfType<DictionaryAttr>(ONNXDialect::kTraining);
+    auto index =
+        training ? training.getAs<IntegerAttr>("index") : IntegerAttr();
+    if (index && index.getValue().ult(graphs.size()) && !func.getBody().empty())
+      graphs[index.getInt()].push_back(func);
+  }
+  for (auto [training, functions] : llvm::zip_equal(trainings, graphs))
+    if (auto entry = dyn_cast<DictionaryAttr>(training))
+      if (failed(writeTraining(entry, functions)))
+        return failure();
   return success();
 }
 
-LogicalResult Exporter::writeTraining(DictionaryAttr fields, int64_t index) {
+LogicalResult Exporter::writeTraining(DictionaryAttr fields,
+                                      ArrayRef<func::FuncOp> graphs) {
   writer.begin(::onnx::ModelProto::kTrainingInfoFieldNumber);
   LogicalResult result = success();
-  for (auto func : module.getOps<func::FuncOp>()) {
+  for (func::FuncOp func : graphs) {
     auto training = func->getAttrOfType<DictionaryAttr>(ONNXDialect::kTraining);
-    auto position =
-        training ? training.getAs<IntegerAttr>("index") : IntegerAttr();
-    if (!position || position.getInt() != index || func.getBody().empty())
-      continue;
     auto role = training.getAs<StringAttr>("role");
     writer.begin(role && role.getValue() == "initialization"
                      ? ::onnx::TrainingInfoProto::kInitializationFieldNumber
@@ -405,11 +412,12 @@ LogicalResult Exporter::writeAttributes(Operation *op, DictionaryAttr node) {
   }
   auto fields =
       node ? node.getAs<DictionaryAttr>("attribute_fields") : DictionaryAttr();
+  llvm::SmallDenseSet<StringRef, 8> known;
+  for (const Entry &entry : entries)
+    known.insert(entry.name);
   if (fields)
     for (NamedAttribute field : fields)
-      if (llvm::none_of(entries, [&](const Entry &entry) {
-            return entry.name == field.getName();
-          }))
+      if (!known.contains(field.getName()))
         if (auto dictionary = dyn_cast<DictionaryAttr>(field.getValue());
             dictionary && dictionary.contains("ref_attr_name"))
           entries.push_back({field.getName(), Attribute(), {}});

@@ -33,7 +33,8 @@ private:
                                  mlir::DictionaryAttr fields);
   mlir::LogicalResult writeFunction(mlir::func::FuncOp func,
                                     mlir::DictionaryAttr fields);
-  mlir::LogicalResult writeTraining(mlir::DictionaryAttr fields, int64_t index);
+  mlir::LogicalResult writeTraining(mlir::DictionaryAttr fields,
+                                    llvm::ArrayRef<mlir::func::FuncOp> graphs);
   mlir::LogicalResult writeNodes(mlir::Block &block, uint32_t field);
   mlir::LogicalResult writeNode(mlir::Operation *op);
   mlir::LogicalResult writeAttributes(mlir::Operation *op,

@@ -75,8 +75,10 @@ llvm::Expected<OwningOpRef<ModuleOp>> Importer::importModel() {
         "unsupported ir_version " + Twine(irVersion.getInt()) +
         ", expected 1 to " + Twine(onnx::latestIRVersion()));
   auto imports = fields.getAs<ArrayAttr>("opset_import");
-  if (llvm::Error error = readOpsets(imports, irVersion.getInt()))
+  llvm::StringMap<int64_t> modelOpsets;
+  if (llvm::Error error = readOpsets(imports, irVersion.getInt(), modelOpsets))
     return error;
+  opsets = &modelOpsets;
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(location);
   auto builder = OpBuilder::atBlockEnd(module->getBody());
@@ -89,10 +91,9 @@ llvm::Expected<OwningOpRef<ModuleOp>> Importer::importModel() {
 
   for (auto [index, function] : llvm::enumerate(functions)) {
     currentFunction = static_cast<int64_t>(index);
-    llvm::StringMap<int64_t> modelOpsets = opsets;
     if (llvm::Error error = importFunction(function, builder))
       return error;
-    opsets = std::move(modelOpsets);
+    opsets = &modelOpsets;
   }
   currentFunction = -1;
   if (llvm::Error error = checkCallGraph())
@@ -115,13 +116,13 @@ llvm::Expected<OwningOpRef<ModuleOp>> Importer::importModel() {
   return module;
 }
 
-llvm::Error Importer::readOpsets(ArrayAttr imports, int64_t irVersion) {
-  opsets.clear();
+llvm::Error Importer::readOpsets(ArrayAttr imports, int64_t irVersion,
+                                 llvm::StringMap<int64_t> &into) {
   if (!imports || imports.empty()) {
     // Before IR version 3 models did not say, and there was one opset.
     if (irVersion >= 3)
       return llvm::createStringError("the model has no opset_import");
-    opsets[""] = 1;
+    into[""] = 1;
     return llvm::Error::success();
   }
   for (mlir::Attribute import : imports) {
@@ -145,7 +146,7 @@ llvm::Error Importer::readOpsets(ArrayAttr imports, int64_t irVersion) {
           " of domain " + quotedName +
           (known ? ", expected 1 to " + std::to_string(latest)
                  : std::string(", expected a positive number")));
-    auto [it, inserted] = opsets.insert({name, version.getInt()});
+    auto [it, inserted] = into.insert({name, version.getInt()});
     if (!inserted && it->second != version.getInt())
       return llvm::createStringError("two opset versions of domain " +
                                      quotedName);
@@ -154,8 +155,8 @@ llvm::Error Importer::readOpsets(ArrayAttr imports, int64_t irVersion) {
 }
 
 std::optional<int64_t> Importer::opsetOf(StringRef domain) const {
-  auto it = opsets.find(domain);
-  if (it == opsets.end())
+  auto it = opsets->find(domain);
+  if (it == opsets->end())
     return std::nullopt;
   return it->second;
 }
@@ -290,11 +291,13 @@ llvm::Error Importer::importFunction(Function &function, OpBuilder &builder) {
                                      llvm::toString(std::move(error)));
   }
 
-  // The function's own opsets; a domain that it does not list is the model's.
+  // The function's own opsets, or else the model's.
   DictionaryAttr fields = collector.finish();
+  llvm::StringMap<int64_t> ownOpsets;
   if (auto imports = fields.getAs<ArrayAttr>("opset_import")) {
-    llvm::StringMap<int64_t> modelOpsets = opsets;
-    if (llvm::Error error = readOpsets(imports, onnx::latestIRVersion()))
+    opsets = &ownOpsets;
+    if (llvm::Error error =
+            readOpsets(imports, onnx::latestIRVersion(), ownOpsets))
       return llvm::createStringError(name + ": " +
                                      llvm::toString(std::move(error)));
   }

@@ -62,7 +62,8 @@ private:
   struct AttributeParts;
   struct NodeParts;
 
-  llvm::Error readOpsets(mlir::ArrayAttr imports, int64_t irVersion);
+  llvm::Error readOpsets(mlir::ArrayAttr imports, int64_t irVersion,
+                         llvm::StringMap<int64_t> &into);
   llvm::Error indexFunctions(llvm::ArrayRef<llvm::StringRef> messages);
   llvm::Error checkCallGraph();
   llvm::Error importFunction(Function &function, mlir::OpBuilder &builder);
@@ -115,7 +116,7 @@ private:
   mlir::Location location;
   mlir::Type unknownType;
   /// Of the model or function that is read.
-  llvm::StringMap<int64_t> opsets;
+  const llvm::StringMap<int64_t> *opsets = nullptr;
   std::vector<Function> functions;
   llvm::StringMap<size_t> functionsByKey;
   /// The function whose body is read, or -1.

@@ -489,8 +489,9 @@ llvm::Error Importer::importNode(StringRef message, Scope &scope,
 
   // Results.
   StringRef kinds = info ? StringRef(info->resultKinds) : StringRef("v");
-  // Results of subgraphs and calls are those of others, by their position.
-  bool allAreResults = callee >= 0 || !regionNames.empty();
+  // Where there may be any number, all are results: those of subgraphs and
+  // calls are others' values, by their position.
+  bool allAreResults = kinds.ends_with("v");
   SmallVector<int32_t> sizes(kinds.size(), 0);
   SmallVector<mlir::Attribute, 2> outputNames;
   for (auto [position, name] : llvm::enumerate(node.outputs)) {

@@ -34,7 +34,7 @@ def ONNX_Dialect : Dialect {
     | `onnx.function` | a function | the fields of FunctionProto |
     | `onnx.training` | a function | which graph of which TrainingInfoProto this is |
     | `onnx.name` | an operation | the node's name |
-    | `onnx.outputs` | an operation | the names of the node's outputs; an empty one has no result, but of subgraphs and of calls |
+    | `onnx.outputs` | an operation | the names of the node's outputs; an empty one has no result, except where the operator may have any number |
     | `onnx.absent_inputs` | an operation | positions of empty input names that segment sizes do not tell |
     | `onnx.node` | an operation | the other fields of NodeProto |
 
