@@ -28,8 +28,8 @@ static constexpr int64_t kMaxBytes = int64_t(1) << 48;
 static constexpr int64_t kNoTensorBytes = int64_t(1) << 34;
 
 static int64_t multiply(int64_t a, int64_t b, int64_t largest) {
-  return std::min(llvm::SaturatingMultiply(uint64_t(a), uint64_t(b)),
-                  uint64_t(largest));
+  return int64_t(std::min(llvm::SaturatingMultiply(uint64_t(a), uint64_t(b)),
+                          uint64_t(largest)));
 }
 
 llvm::Error CostOptions::addDimension(StringRef text) {

@@ -215,28 +215,27 @@ private:
     auto variable = placement.getVariable(plan, plan.mainVariable);
     if (!problem.canChoose(variable))
       return explain(plan, decision);
-    std::string lowName = spellFormat(options.low);
-    std::string why;
+    std::string low = spellFormat(options.low);
+    int64_t saving = problem.getSaving(variable);
+    std::string why = plan.adopts ? "its users are " : "its inputs are ";
     switch (problem.getState(variable)) {
     case PlacementProblem::State::Low:
-      why = plan.decision.noPull ? "its inputs are " + lowName
-            : plan.adopts ? "its users are " + lowName
-                          : llvm::formatv("{0} moves {1} bytes less", lowName,
-                                          problem.getSaving(variable))
-                                .str();
+      if (plan.adopts || plan.decision.noPull)
+        why += low;
+      else
+        why = llvm::formatv("{0} moves {1} bytes less", low, saving);
       break;
     case PlacementProblem::State::Implied:
-      why = (plan.adopts ? "its users are " : "its inputs are ") +
-            spellFormat(FloatFormat::fp32());
+      why += spellFormat(FloatFormat::fp32());
       break;
     case PlacementProblem::State::Island:
-      why = "nothing near it is " + lowName;
+      why = "nothing near it is " + low;
       break;
     case PlacementProblem::State::Float32:
     case PlacementProblem::State::Free:
       why = llvm::formatv("casts would move more than the {0} bytes that {1} "
                           "saves",
-                          problem.getSaving(variable), lowName);
+                          saving, low);
       break;
     }
     return StringAttr::get(context, plan.decision.rule + "; " + why);

@@ -11,15 +11,14 @@
 // choice that obeys the policy moves less bytes (CostModel.h). The format of a
 // type variable is
 //
-//   category   eager                               optimal
-//   allow      the low format                      the low format
-//   deny       float32                             float32
-//   promote    the join of its operands' formats   low only if its operands are
-//   follow     the same                            free
-//   clear      the same; on constants alone, what  free; on constants alone,
-//   low
-//              its users ask for                   only if its users are
-//   keep       as it was                           as it was
+//   category   eager                        optimal
+//   allow      the low format               the low format
+//   deny       float32                      float32
+//   promote    the join of its operands'    low only if its operands are
+//   follow     the same                     free
+//   clear      the same; on constants       free; on constants alone, low only
+//              alone, what its users ask    if its users are
+//   keep       as it was                    as it was
 //
 // An operation that is never a reason to round (`no_pull`) is low only if its
 // operands are, in either, and its bytes do not count. Where no operation is

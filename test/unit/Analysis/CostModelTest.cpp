@@ -29,7 +29,7 @@ protected:
 
   /// The cost of a cast of each tensor of float32 of a module, in program
   /// order.
-  std::vector<int64_t> costs(StringRef text, CostOptions options = {}) {
+  std::vector<int64_t> costs(StringRef text, const CostOptions &options = {}) {
     OwningOpRef<ModuleOp> module =
         parseSourceString<ModuleOp>(text, ParserConfig(&context));
     EXPECT_TRUE(module);

@@ -6,8 +6,9 @@
 
 #include "MinimumCut.h"
 
-#include <algorithm>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 #include <random>
 
 using namespace amp;
@@ -70,18 +71,19 @@ static Cut findPaths(const Network &network) {
     if (arc.tail != arc.head)
       residual[arc.tail][arc.head] += arc.capacity;
   // Who reaches the sink, and by which next node.
-  std::vector<int> next(size);
+  constexpr Node none = UINT32_MAX;
+  std::vector<Node> next(size);
   auto search = [&] {
-    std::fill(next.begin(), next.end(), -1);
+    std::fill(next.begin(), next.end(), none);
     std::vector<Node> queue = {kSink};
     next[kSink] = kSink;
     for (size_t i = 0; i < queue.size(); ++i)
       for (Node tail = 0; tail < size; ++tail)
-        if (next[tail] < 0 && residual[tail][queue[i]] > 0) {
+        if (next[tail] == none && residual[tail][queue[i]] > 0) {
           next[tail] = queue[i];
           queue.push_back(tail);
         }
-    return next[kSource] >= 0;
+    return next[kSource] != none;
   };
   int64_t flow = 0;
   while (flow < kInfinite && search()) {
@@ -96,7 +98,7 @@ static Cut findPaths(const Network &network) {
   }
   Cut cut = {std::min(flow, kInfinite), std::vector<bool>(size)};
   for (Node node = 0; node < size; ++node)
-    cut.sourceSide[node] = next[node] < 0;
+    cut.sourceSide[node] = next[node] == none;
   return cut;
 }
 
@@ -186,9 +188,7 @@ TEST(MinimumCut, HugeCapacities) {
                     {3, kSink, huge / 2},
                     {kSource, 3, huge}}}),
             (std::vector<bool>{true, false, true, true}));
-  std::vector<Arc> arcs;
-  for (unsigned i = 0; i < 5000; ++i)
-    arcs.push_back({kSource, 2, huge});
+  std::vector<Arc> arcs(5000, {kSource, 2, huge});
   arcs.push_back({2, kSink, kInfinite});
   EXPECT_EQ(solve({3, arcs}), (std::vector<bool>{true, false, false}));
 }

@@ -60,7 +60,7 @@ static int operandVariable(Operation *op, unsigned operand) {
   if (isa<test::OpaqueOp>(op))
     return -1;
   if (isa<test::BatchNormOp, test::RMSNormOp>(op))
-    return operand;
+    return int(operand);
   if (isa<test::ResizeOp>(op))
     return operand == 0 ? 0 : -1;
   return 0;

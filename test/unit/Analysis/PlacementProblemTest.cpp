@@ -13,6 +13,7 @@
 #include "PlacementRules.h"
 
 #include <gtest/gtest.h>
+
 #include <random>
 
 using namespace amp;
