@@ -124,30 +124,54 @@ ArrayAttr getImports(Operation *op) {
   return nullptr;
 }
 
-std::optional<int64_t> findVersion(ArrayAttr imports, StringRef domain) {
-  if (!imports)
-    return std::nullopt;
-  if (domain == "ai.onnx")
-    domain = "";
+/// Shows the domain and version of every import.
+void forEachImport(ArrayAttr imports,
+                   llvm::function_ref<void(StringRef, int64_t)> show) {
   for (Attribute import : imports) {
     auto fields = dyn_cast<DictionaryAttr>(import);
-    if (!fields)
+    auto version = fields ? fields.getAs<IntegerAttr>("version") : nullptr;
+    if (!version)
       continue;
     auto name = fields.getAs<StringAttr>("domain");
-    StringRef imported = name ? name.getValue() : StringRef();
-    if (imported == "ai.onnx")
-      imported = "";
-    if (imported == domain)
-      if (auto version = fields.getAs<IntegerAttr>("version"))
-        return version.getInt();
+    StringRef domain = name ? name.getValue() : StringRef();
+    show(domain == "ai.onnx" ? StringRef() : domain, version.getInt());
   }
-  return std::nullopt;
 }
 
 } // namespace
 
+std::optional<int64_t> ONNXDialect::lookupVersion(ArrayAttr imports,
+                                                  StringRef domain) {
+  if (!imports)
+    return std::nullopt;
+  if (domain == "ai.onnx")
+    domain = "";
+  constexpr size_t kShort = 16;
+  std::optional<int64_t> found;
+  if (imports.size() <= kShort) {
+    forEachImport(imports, [&](StringRef name, int64_t version) {
+      if (!found && name == domain)
+        found = version;
+    });
+    return found;
+  }
+  std::unique_lock<std::shared_mutex> lock(schemasMutex);
+  auto [entry, isNew] = versions.try_emplace(imports);
+  llvm::StringMap<int64_t> &index = entry->second;
+  if (isNew)
+    forEachImport(imports, [&index](StringRef name, int64_t version) {
+      index.try_emplace(name, version);
+    });
+  auto it = index.find(domain);
+  if (it != index.end())
+    found = it->second;
+  return found;
+}
+
 std::optional<int64_t> getOpsetVersion(Operation *op, StringRef domain) {
-  return findVersion(getImports(op), domain);
+  auto *dialect = op->getContext()->getLoadedDialect<ONNXDialect>();
+  return dialect ? dialect->lookupVersion(getImports(op), domain)
+                 : std::nullopt;
 }
 
 const Schema *ONNXDialect::lookupSchema(OperationName name, ArrayAttr imports) {
@@ -160,7 +184,7 @@ const Schema *ONNXDialect::lookupSchema(OperationName name, ArrayAttr imports) {
   }
   const Schema *schema = nullptr;
   if (const OperatorInfo *info = lookupOperator(name))
-    if (std::optional<int64_t> version = findVersion(imports, info->domain))
+    if (std::optional<int64_t> version = lookupVersion(imports, info->domain))
       schema = onnx::lookupSchema(info->domain, info->name, *version);
   std::unique_lock<std::shared_mutex> lock(schemasMutex);
   schemas[key] = schema;

@@ -16,6 +16,7 @@
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <shared_mutex>
 

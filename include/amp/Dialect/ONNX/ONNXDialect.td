@@ -68,10 +68,17 @@ def ONNX_Dialect : Dialect {
     const Schema *lookupSchema(::mlir::OperationName name,
                                ::mlir::ArrayAttr imports);
 
+    /// The version of a domain ("" is ai.onnx) among these opset imports;
+    /// std::nullopt if it is not one of them.
+    ::std::optional<int64_t> lookupVersion(::mlir::ArrayAttr imports,
+                                           ::llvm::StringRef domain);
+
   private:
     ::std::shared_mutex schemasMutex;
     ::llvm::DenseMap<::std::pair<::mlir::OperationName, ::mlir::ArrayAttr>,
                      const Schema *> schemas;
+    /// Of long lists of imports.
+    ::llvm::DenseMap<::mlir::ArrayAttr, ::llvm::StringMap<int64_t>> versions;
 
   public:
   }];
