@@ -20,7 +20,7 @@ void amp::buildAutocastPipeline(OpPassManager &manager,
   AnnotatePrecisionOptions annotate;
   annotate.low = options.low;
   annotate.policy = options.policy;
-  annotate.keepIOTypes = options.keepIOTypes;
+  annotate.ioTypes = options.ioTypes;
   annotate.placement = options.placement;
   annotate.dimensions.assign(options.dimensions.begin(),
                              options.dimensions.end());

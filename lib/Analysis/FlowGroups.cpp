@@ -7,6 +7,7 @@
 #include "FlowGroups.h"
 
 #include "amp/Analysis/RegionFlow.h"
+#include "amp/Dialect/AMP/FloatTypes.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
 #include "amp/Interfaces/ElementTypes.h"
 
@@ -23,12 +24,20 @@ class Collector {
 public:
   SmallVector<FlowGroup, 0> groups;
 
-  void addRegions(RegionBranchOpInterface op, FloatType lowType) {
+  Collector(const OperationPlans &plans, FloatFormat low)
+      : plans(plans), low(low) {}
+
+  void addRegions(RegionBranchOpInterface op) {
     RegionFlow flow(op);
-    llvm::SmallDenseMap<int, bool> admitted;
-    for (const RegionFlow::Group &group : flow.getGroups())
-      if (admits(op, group, lowType, admitted))
-        addGroup({group.sources, group.targets});
+    Admitted admitted;
+    for (const RegionFlow::Group &regionGroup : flow.getGroups()) {
+      FlowGroup group;
+      group.sources = regionGroup.sources;
+      group.targets = regionGroup.targets;
+      group.low = chooseLow(group);
+      if (admits(op, group, admitted))
+        addGroup(std::move(group));
+    }
   }
 
   void addFunction(FunctionOpInterface callable,
@@ -42,6 +51,7 @@ public:
               arguments.getBeginOperandIndex() + argument.getArgNumber()));
       }
       group.targets.push_back(argument);
+      group.low = chooseLow(group);
       if (group.sources.size() == function.calls.size())
         addGroup(std::move(group));
     }
@@ -55,15 +65,37 @@ public:
       for (CallOpInterface call : function.calls)
         if (i < call->getNumResults())
           group.targets.push_back(call->getResult(i));
+      group.low = chooseLow(group);
       if (group.sources.size() == function.returns.size())
         addGroup(std::move(group));
     }
   }
 
 private:
-  /// A group with something else than float32 in it is left alone.
+  /// By type variable and low type.
+  using Admitted = llvm::SmallDenseMap<std::pair<int, Type>, bool>;
+
+  FloatFormat chooseLow(const FlowGroup &group) const {
+    FloatFormat agreed;
+    bool disagree = false;
+    auto ask = [&](Operation *op) {
+      const OperationPlan *plan = op ? plans.lookup(op) : nullptr;
+      if (!plan || plan->mainVariable < 0)
+        return;
+      disagree |= !agreed.isBottom() && agreed != plan->low;
+      agreed = plan->low;
+    };
+    for (OpOperand *source : group.sources)
+      ask(source->get().getDefiningOp());
+    for (Value target : group.targets)
+      llvm::for_each(target.getUsers(), ask);
+    return disagree || agreed.isBottom() ? low : agreed;
+  }
+
+  /// A group with something else than float32 in it is left alone, and so is
+  /// one of a format that nothing is stored in.
   void addGroup(FlowGroup &&group) {
-    if (group.sources.empty() ||
+    if (group.sources.empty() || group.low.storageFormat() != group.low ||
         llvm::any_of(
             group.sources,
             [](OpOperand *source) { return !isFloat32(source->get()); }) ||
@@ -74,32 +106,37 @@ private:
 
   /// True if the operation's own types may be low for all of a group. The
   /// answer looks at all operands and results: asked once for each variable.
-  static bool admits(RegionBranchOpInterface op, const RegionFlow::Group &group,
-                     FloatType lowType,
-                     llvm::SmallDenseMap<int, bool> &admitted) {
+  static bool admits(RegionBranchOpInterface op, const FlowGroup &group,
+                     Admitted &admitted) {
+    FloatType lowType = getFloatType(op->getContext(), group.low);
+    if (!lowType)
+      return false;
     auto autocast = dyn_cast<AutocastOpInterface>(op.getOperation());
     return !autocast || llvm::all_of(group.targets, [&](Value target) {
       auto result = dyn_cast<OpResult>(target);
       if (!result || result.getOwner() != op)
         return true;
       int variable = autocast.getResultTypeVariable(result.getResultNumber());
-      auto [known, isNew] = admitted.try_emplace(variable, false);
+      auto [known, isNew] = admitted.try_emplace({variable, lowType}, false);
       if (isNew)
         known->second = autocast.supportsElementType(variable, lowType);
       return known->second;
     });
   }
+
+  const OperationPlans &plans;
+  FloatFormat low;
 };
 } // namespace
 
 SmallVector<FlowGroup, 0> amp::collectFlowGroups(ModuleOp module,
                                                  const OperationPlans &plans,
                                                  const FunctionFlow &functions,
-                                                 FloatType lowType) {
-  Collector collector;
+                                                 FloatFormat low) {
+  Collector collector(plans, low);
   module.walk([&](RegionBranchOpInterface op) {
     if (!plans.isKeptInside(op))
-      collector.addRegions(op, lowType);
+      collector.addRegions(op);
   });
   for (const auto &[op, function] : functions.getFunctions())
     if (!function.isInterface)

@@ -25,6 +25,9 @@ struct FlowGroup {
   /// The function whose result `result` this is; null for other groups.
   mlir::Operation *function = nullptr;
   unsigned result = 0;
+  /// What the group is where it is low: the low format of the operations around
+  /// it if they agree, else the program's.
+  FloatFormat low;
 };
 
 /// The groups of a module, by region operations that the policy does not keep
@@ -33,7 +36,7 @@ struct FlowGroup {
 llvm::SmallVector<FlowGroup, 0> collectFlowGroups(mlir::ModuleOp module,
                                                   const OperationPlans &plans,
                                                   const FunctionFlow &functions,
-                                                  mlir::FloatType lowType);
+                                                  FloatFormat low);
 
 } // namespace amp
 

@@ -34,8 +34,46 @@ static Value getOperandAt(AutocastOpInterface op, unsigned position) {
   return {};
 }
 
-static Decision decide(AutocastOpInterface op, const Policy &policy,
-                       llvm::function_ref<bool(Value)> isConstant) {
+/// The type of that operand; null if it is left out, or no tensor.
+static ShapedType getTypeAt(AutocastOpInterface op, unsigned position) {
+  Value operand = getOperandAt(op, position);
+  return operand ? dyn_cast<ShapedType>(operand.getType()) : ShapedType();
+}
+
+/// The names of what an operation is part of.
+static SmallVector<std::string> getScopes(AutocastOpInterface op) {
+  SmallVector<std::string> scopes;
+  op.getAutocastScopes(scopes);
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp()) {
+    if (auto autocast = dyn_cast<AutocastOpInterface>(parent)) {
+      scopes.push_back(autocast.getAutocastNodeName().str());
+      autocast.getAutocastScopes(scopes);
+    } else if (auto function = dyn_cast<FunctionOpInterface>(parent)) {
+      scopes.push_back(function.getName().str());
+    }
+  }
+  return scopes;
+}
+
+/// What a rule may ask of constants, before all that are needed are scanned.
+std::optional<double> OperationPlans::getAbsmax(Value value) {
+  auto constant = value.getDefiningOp<AutocastOpInterface>();
+  if (!constant || !constant.isAutocastConstant())
+    return std::nullopt;
+  if (auto known = absmax.find(value); known != absmax.end())
+    return known->second;
+  Attribute data = constant.getAutocastConstantValue(
+      cast<OpResult>(value).getResultNumber());
+  std::optional<ConstantData> bytes = getConstantData(data);
+  if (!bytes || !cast<ElementsAttr>(data).getElementType().isF32())
+    return std::nullopt;
+  FloatRange range =
+      scanRange(bytes->bytes.data(), bytes->bytes.size() / sizeof(float));
+  return absmax[value] = range.absmax;
+}
+
+Decision OperationPlans::decide(AutocastOpInterface op) {
   SmallVector<StringRef, 4> outputNames;
   for (unsigned i = 0, e = op->getNumResults(); i < e; ++i)
     outputNames.push_back(op.getAutocastResultName(i));
@@ -44,9 +82,7 @@ static Decision decide(AutocastOpInterface op, const Policy &policy,
     return operand && isConstant(operand);
   };
   auto operandElements = [&](unsigned position) -> std::optional<uint64_t> {
-    Value operand = getOperandAt(op, position);
-    auto type =
-        operand ? dyn_cast<ShapedType>(operand.getType()) : ShapedType();
+    ShapedType type = getTypeAt(op, position);
     if (!type || !type.hasStaticShape())
       return std::nullopt;
     uint64_t elements = 1;
@@ -54,6 +90,25 @@ static Decision decide(AutocastOpInterface op, const Policy &policy,
       elements = llvm::SaturatingMultiply(elements, uint64_t(size));
     return elements;
   };
+  auto operandShape =
+      [&](unsigned position) -> std::optional<SmallVector<int64_t>> {
+    ShapedType type = getTypeAt(op, position);
+    if (!type || !type.hasRank())
+      return std::nullopt;
+    SmallVector<int64_t> shape(type.getShape());
+    for (int64_t &size : shape)
+      size = std::max<int64_t>(size, -1); // ShapedType::kDynamic is less
+    return shape;
+  };
+  auto operandAbsmax = [&](unsigned position) -> std::optional<double> {
+    Value operand = getOperandAt(op, position);
+    return operand ? getAbsmax(operand) : std::nullopt;
+  };
+  auto reductionLength = [&] { return op.getReductionLength(); };
+  auto attribute = [&](StringRef name) {
+    return op.getAutocastAttribute(name);
+  };
+  auto scopes = [&] { return getScopes(op); };
 
   OperationDescription description;
   description.domain = op.getAutocastDomain();
@@ -63,7 +118,13 @@ static Decision decide(AutocastOpInterface op, const Policy &policy,
   description.outputNames = outputNames;
   description.isConstantOperand = isConstantOperand;
   description.operandElements = operandElements;
-  return policy.decide(description);
+  description.operandShape = operandShape;
+  description.operandAbsmax = operandAbsmax;
+  description.reductionLength = reductionLength;
+  description.attribute = attribute;
+  description.scopes = scopes;
+  description.low = low;
+  return policy->decide(description);
 }
 
 /// "Conv" or, where operator sets have versions, "Conv at opset 17".
@@ -109,7 +170,8 @@ void OperationPlans::addVariables(OperationPlan &plan) {
 
   // A variable of results alone is said by an attribute, or by nothing; regions
   // without control flow that we know of rely on the types around them.
-  FloatType lowType = getFloatType(op->getContext(), low);
+  bool isStored = plan.low.storageFormat() == plan.low;
+  FloatType lowType = getFloatType(op->getContext(), plan.low);
   for (auto [number, variable] : llvm::enumerate(plan.variables)) {
     variable.moves = variable.elementType && variable.elementType.isF32() &&
                      variable.hasOperands && op->getNumRegions() == 0 &&
@@ -118,11 +180,16 @@ void OperationPlans::addVariables(OperationPlan &plan) {
       continue;
     if (plan.mainVariable < 0)
       plan.mainVariable = number;
-    if (plan.decision.category != Category::Deny &&
-        !op.supportsElementType(number, lowType))
+    if (plan.decision.category == Category::Deny)
+      continue;
+    if (!isStored)
+      variable.obstacle = StringAttr::get(
+          op->getContext(), plan.decision.rule + "; " + spellFormat(plan.low) +
+                                " is stored as float32");
+    else if (!op.supportsElementType(number, lowType))
       variable.obstacle = StringAttr::get(
           op->getContext(),
-          spellFormat(low) + " is not a type of " + describeOperator(op));
+          spellFormat(plan.low) + " is not a type of " + describeOperator(op));
   }
   pinVariables(plan);
 }
@@ -150,8 +217,7 @@ void OperationPlans::pinVariables(OperationPlan &plan) {
 void OperationPlans::keepInside(Operation *op, StringAttr reason) {
   auto autocast = dyn_cast<AutocastOpInterface>(op);
   if (!reason && autocast) {
-    Decision decision =
-        decide(autocast, *policy, [&](Value v) { return isConstant(v); });
+    Decision decision = decide(autocast);
     if (decision.category == Category::Keep && decision.isListed) {
       StringRef name = autocast.getAutocastNodeName();
       if (name.empty() && op->getNumResults() > 0)
@@ -178,7 +244,8 @@ LogicalResult OperationPlans::addOperation(AutocastOpInterface op,
   if (kept)
     plan.decision.rule = kept; // its category is Keep
   else
-    plan.decision = decide(op, *policy, [&](Value v) { return isConstant(v); });
+    plan.decision = decide(op);
+  plan.low = plan.decision.low.value_or(low);
   if (plan.decision.category == Category::Ban)
     return op->emitError() << plan.decision.rule;
   addVariables(plan);
@@ -200,6 +267,36 @@ LogicalResult OperationPlans::addOperation(AutocastOpInterface op,
   planOf[op] = plans.size();
   plans.push_back(std::move(plan));
   return success();
+}
+
+/// Denies what has an island, and what leads only there. Users come after what
+/// they use.
+void OperationPlans::growIslands() {
+  for (OperationPlan &plan : llvm::reverse(plans)) {
+    bool isFree = plan.decision.category == Category::Promote ||
+                  plan.decision.category == Category::Follow ||
+                  plan.decision.category == Category::Clear;
+    if (!isFree)
+      continue;
+    if (plan.decision.island) {
+      plan.decision.category = Category::Deny;
+      continue;
+    }
+    bool allInside = !plan.op->use_empty() &&
+                     llvm::all_of(plan.op->getUsers(), [&](Operation *user) {
+                       const OperationPlan *inside = lookup(user);
+                       return inside && inside->decision.island;
+                     });
+    if (!allInside)
+      continue;
+    auto inside = cast<AutocastOpInterface>(*plan.op->user_begin());
+    plan.decision.category = Category::Deny;
+    plan.decision.island = true;
+    islandRules.push_back(std::make_unique<std::string>(
+        plan.decision.rule.str() + "; it leads only to " +
+        inside.getAutocastName().str() + ", an island of float32"));
+    plan.decision.rule = *islandRules.back();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -306,7 +403,7 @@ void OperationPlans::mergeRanges(const OperationPlan &plan) {
        llvm::zip_equal(plan.op->getOperands(), plan.operandVariables)) {
     if (variable != plan.mainVariable)
       continue;
-    canSaturate = canSaturate && this->canSaturate(operand);
+    canSaturate = canSaturate && this->canSaturate(operand, plan.low);
     const FloatRange *range = getRange(operand);
     if (!range)
       return;
@@ -324,13 +421,13 @@ void OperationPlans::mergeRanges(const OperationPlan &plan) {
 
 /// True if a constant becomes low at compile time, where its values can be
 /// clamped: a cast does not.
-bool OperationPlans::canSaturate(Value constant) const {
+bool OperationPlans::canSaturate(Value constant, FloatFormat format) const {
   auto op = constant.getDefiningOp<AutocastOpInterface>();
   if (!op.isAutocastConstant())
     return constants.lookup(constant).canSaturate;
   return op.supportsElementType(
       op.getResultTypeVariable(cast<OpResult>(constant).getResultNumber()),
-      getFloatType(op->getContext(), low));
+      getFloatType(op->getContext(), format));
 }
 
 Decision OperationPlans::getFlowingDecision() const {
@@ -341,20 +438,20 @@ Decision OperationPlans::getFlowingDecision() const {
   return decision;
 }
 
-bool OperationPlans::fits(Value constant) const {
-  return explainMisfit(constant, getFlowingDecision()).empty();
+bool OperationPlans::fits(Value constant, FloatFormat format) const {
+  return explainMisfit(constant, format, getFlowingDecision()).empty();
 }
 
 /// Empty if the range is not known.
-std::string OperationPlans::explainMisfit(Value constant,
+std::string OperationPlans::explainMisfit(Value constant, FloatFormat format,
                                           Decision decision) const {
   const FloatRange *range = getRange(constant);
   if (!range)
     return {};
-  if (decision.outOfRange == OutOfRange::Saturate && overflows(*range, low) &&
-      !canSaturate(constant))
+  if (decision.outOfRange == OutOfRange::Saturate &&
+      overflows(*range, format) && !canSaturate(constant, format))
     decision.outOfRange = OutOfRange::KeepFloat32;
-  return amp::explainMisfit(*range, constants.lookup(constant).name, low,
+  return amp::explainMisfit(*range, constants.lookup(constant).name, format,
                             decision);
 }
 
@@ -371,7 +468,7 @@ void OperationPlans::checkConstants(OperationPlan &plan) {
         llvm::is_contained(decision.flushedOperands,
                            plan.op.getOperandPosition(index)))
       decision.underflow = Underflow::Flush;
-    misfit = explainMisfit(plan.op->getOperand(index), decision);
+    misfit = explainMisfit(plan.op->getOperand(index), plan.low, decision);
     if (!misfit.empty())
       break;
   }
@@ -410,6 +507,7 @@ FailureOr<OperationPlans> OperationPlans::compute(ModuleOp module,
   if (walk.wasInterrupted())
     return failure();
 
+  result.growIslands();
   result.scanConstants(module.getContext());
   for (OperationPlan &plan : result.plans) {
     // Whether a constant fits is for those to say who compute with it.

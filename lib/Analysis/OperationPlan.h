@@ -40,6 +40,8 @@ struct TypeVariable {
 struct OperationPlan {
   AutocastOpInterface op;
   Decision decision;
+  /// What the operation runs in where it is low.
+  FloatFormat low;
   llvm::SmallVector<TypeVariable, 2> variables;
   /// Per operand and result its type variable, -1 without float elements.
   llvm::SmallVector<int, 4> operandVariables;
@@ -48,6 +50,12 @@ struct OperationPlan {
   int mainVariable = -1;
   /// It moves constants' data only: its results adopt a format as constants do.
   bool adopts = false;
+
+  /// True if it multiplies in tf32, which is stored as float32.
+  bool computesTF32() const {
+    return low == FloatFormat::tf32() && mainVariable >= 0 &&
+           decision.category == Category::Allow;
+  }
 };
 
 /// The plans of a module's operations.
@@ -78,7 +86,7 @@ public:
   /// What the policy says of them.
   Decision getFlowingDecision() const;
   /// True if such a constant may become low.
-  bool fits(mlir::Value constant) const;
+  bool fits(mlir::Value constant, FloatFormat format) const;
 
 private:
   struct Constant {
@@ -95,15 +103,19 @@ private:
   void keepInside(mlir::Operation *op, mlir::StringAttr reason);
   llvm::LogicalResult addOperation(AutocastOpInterface op,
                                    mlir::StringAttr kept);
+  Decision decide(AutocastOpInterface op);
+  std::optional<double> getAbsmax(mlir::Value value);
   void addVariables(OperationPlan &plan);
   void pinVariables(OperationPlan &plan);
   void addConstant(AutocastOpInterface op);
   void addFlowing(mlir::Operation *op);
+  void growIslands();
   bool mayBeLow(const OperationPlan &plan) const;
   void scanConstants(mlir::MLIRContext *context);
   void mergeRanges(const OperationPlan &plan);
-  bool canSaturate(mlir::Value constant) const;
-  std::string explainMisfit(mlir::Value constant, Decision decision) const;
+  bool canSaturate(mlir::Value constant, FloatFormat format) const;
+  std::string explainMisfit(mlir::Value constant, FloatFormat format,
+                            Decision decision) const;
   void checkConstants(OperationPlan &plan);
 
   const Policy *policy;
@@ -114,6 +126,10 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::StringAttr> keptInside;
   llvm::DenseMap<mlir::Value, Constant> constants;
   llvm::SetVector<mlir::Value> flowing;
+  /// Of constants that rules asked for: their largest magnitudes.
+  llvm::DenseMap<mlir::Value, double> absmax;
+  /// What rules of decisions refer to.
+  std::vector<std::unique_ptr<std::string>> islandRules;
 };
 
 } // namespace amp

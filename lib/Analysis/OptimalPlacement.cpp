@@ -23,14 +23,12 @@ static bool isLowTensor(Type type) {
 class OptimalPlacement::Builder {
 public:
   Builder(OptimalPlacement &result, ModuleOp module,
-          const FunctionFlow &functions, const PrecisionOptions &options)
+          const FunctionFlow &functions, const InterfaceTypes &interfaces,
+          const PrecisionOptions &options)
       : result(result), problem(result.problem), plans(result.plans),
-        module(module), functions(functions), options(options),
-        costs(functions, options.costs),
-        groups(
-            collectFlowGroups(module, plans, functions,
-                              getFloatType(module.getContext(), options.low))) {
-  }
+        module(module), functions(functions), interfaces(interfaces),
+        low(options.low), costs(functions, options.costs),
+        groups(collectFlowGroups(module, plans, functions, low)) {}
 
   void build() {
     result.firstVariable.reserve(plans.get().size());
@@ -45,21 +43,23 @@ public:
     for (auto [group, variable] : llvm::zip_equal(groups, groupVariables)) {
       if (!problem.isLow(variable))
         continue;
-      llvm::append_range(result.lowValues, group.targets);
+      for (Value target : group.targets)
+        result.lowValues.push_back({target, group.low});
       if (group.function)
-        result.lowResults.push_back({group.function, group.result});
+        result.lowResults.push_back({group.function, group.result, group.low});
     }
     for (const auto &[op, function] : functions.getFunctions()) {
-      if (!isLowInterface(op))
-        continue;
       auto callable = cast<FunctionOpInterface>(op);
+      if (callable.isExternal())
+        continue;
       for (BlockArgument argument : callable.getArguments())
-        if (isFloat32(argument))
-          result.lowValues.push_back(argument);
+        if (isFloat32(argument) &&
+            interfaces.isArgumentLow(op, argument.getArgNumber()))
+          result.lowValues.push_back({argument, low});
       for (auto [i, type] : llvm::enumerate(callable.getResultTypes())) {
         FloatType elementType = getFloatElementType(type);
-        if (elementType && elementType.isF32())
-          result.lowResults.push_back({op, i});
+        if (elementType && elementType.isF32() && interfaces.isResultLow(op, i))
+          result.lowResults.push_back({op, unsigned(i), low});
       }
     }
   }
@@ -73,19 +73,13 @@ private:
 
   // 2. Values.
   void addValues(Operation *op);
-  void addValue(Value value, Variable producer);
-  Variable getInterfaceOf(Operation *op) const;
+  void addValue(Value value, Place producer);
+  void addUser(OpOperand &use, Place producer, bool adopts);
+  Place getInterfaceOf(OpOperand &use) const;
 
-  /// True for a function whose types others rely on, if the options say that
-  /// those become low.
-  bool isLowInterface(Operation *function) const {
-    const FunctionFlow::Function *known = functions.lookup(function);
-    return !options.keepIOTypes && known && known->isInterface &&
-           !cast<FunctionOpInterface>(function).isExternal();
-  }
-  Variable getInterface(Operation *function) const {
-    return isLowInterface(function) ? PlacementProblem::kLow
-                                    : PlacementProblem::kFloat32;
+  /// What can't choose.
+  Place fix(bool isLow) const {
+    return {isLow ? PlacementProblem::kLow : PlacementProblem::kFloat32, low};
   }
 
   OptimalPlacement &result;
@@ -93,11 +87,12 @@ private:
   const OperationPlans &plans;
   ModuleOp module;
   const FunctionFlow &functions;
-  const PrecisionOptions &options;
+  const InterfaceTypes &interfaces;
+  FloatFormat low;
   CostModel costs;
   SmallVector<FlowGroup, 0> groups;
   SmallVector<Variable, 0> groupVariables;
-  DenseMap<Value, Variable> variableOfTarget;
+  DenseMap<Value, Place> variableOfTarget;
 };
 
 //===----------------------------------------------------------------------===//
@@ -178,7 +173,7 @@ void OptimalPlacement::Builder::addGroup(const FlowGroup &group) {
     if (!plans.isConstant(source->get()))
       continue;
     hasConstant = true;
-    allFit = allFit && plans.fits(source->get());
+    allFit = allFit && plans.fits(source->get(), group.low);
   }
   Variable variable = PlacementProblem::kFloat32;
   if (allFit) {
@@ -192,9 +187,9 @@ void OptimalPlacement::Builder::addGroup(const FlowGroup &group) {
   }
   groupVariables.push_back(variable);
   for (OpOperand *source : group.sources)
-    result.variableOfSource[source] = variable;
+    result.variableOfSource[source] = {variable, group.low};
   for (Value target : group.targets)
-    variableOfTarget[target] = variable;
+    variableOfTarget[target] = {variable, group.low};
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,22 +201,22 @@ void OptimalPlacement::Builder::addValues(Operation *op) {
   for (OpResult value : op->getResults()) {
     if (!isFloat32(value))
       continue;
-    Variable producer = PlacementProblem::kFloat32;
+    unsigned index = value.getResultNumber();
+    Place producer = fix(/*isLow=*/false);
     if (plan) {
-      int number = plan->resultVariables[value.getResultNumber()];
+      int number = plan->resultVariables[index];
       if (number >= 0)
-        producer = result.getVariable(*plan, number);
+        producer = {result.getVariable(*plan, number), plan->low};
     } else if (plans.isConstant(value)) {
       continue; // everybody gets what he asks for
     } else if (auto target = variableOfTarget.find(value);
                target != variableOfTarget.end()) {
       producer = target->second;
     } else if (FunctionOpInterface callee = functions.getCallee(op)) {
-      producer = getInterface(callee);
+      producer = fix(interfaces.isResultLow(callee, index));
     }
     addValue(value, producer);
   }
-  auto function = dyn_cast<FunctionOpInterface>(op);
   for (Region &region : op->getRegions()) {
     for (Block &block : region) {
       for (BlockArgument value : block.getArguments()) {
@@ -231,49 +226,63 @@ void OptimalPlacement::Builder::addValues(Operation *op) {
         if (target != variableOfTarget.end())
           addValue(value, target->second);
         else
-          addValue(value, function && block.isEntryBlock()
-                              ? getInterface(function)
-                              : PlacementProblem::kFloat32);
+          addValue(value,
+                   fix(block.isEntryBlock() &&
+                       interfaces.isArgumentLow(op, value.getArgNumber())));
       }
     }
   }
 }
 
-void OptimalPlacement::Builder::addValue(Value value, Variable producer) {
-  using Use = PlacementProblem::Use;
+void OptimalPlacement::Builder::addValue(Value value, Place producer) {
   // A constant that was moved: it adopts what its users ask for, and is no
   // reason for anybody to be float32.
   bool adopts = plans.isConstant(value);
-  problem.addValue(producer, costs.getCastCost(value), adopts);
-  for (OpOperand &use : value.getUses()) {
-    Operation *owner = use.getOwner();
-    if (const OperationPlan *plan = plans.lookup(owner)) {
-      int number = plan->operandVariables[use.getOperandNumber()];
-      if (number < 0)
-        problem.addUser(PlacementProblem::kFloat32);
-      else
-        problem.addUser(result.getVariable(*plan, number),
-                        !adopts && joinsInputs(*plan) ? Use::Joins
-                                                      : Use::Reads);
-    } else {
-      auto source = result.variableOfSource.find(&use);
-      if (source != result.variableOfSource.end())
-        problem.addUser(source->second, Use::Flows);
-      else
-        problem.addUser(getInterfaceOf(owner));
+  problem.addValue(producer.variable, costs.getCastCost(value), adopts);
+  for (OpOperand &use : value.getUses())
+    addUser(use, producer, adopts);
+}
+
+void OptimalPlacement::Builder::addUser(OpOperand &use, Place producer,
+                                        bool adopts) {
+  using Use = PlacementProblem::Use;
+  Place user = fix(/*isLow=*/false);
+  Use how = Use::Reads;
+  if (const OperationPlan *plan = plans.lookup(use.getOwner())) {
+    int number = plan->operandVariables[use.getOperandNumber()];
+    if (number >= 0) {
+      user = {result.getVariable(*plan, number), plan->low};
+      if (!adopts && joinsInputs(*plan))
+        how = Use::Joins;
     }
+  } else if (auto source = result.variableOfSource.find(&use);
+             source != result.variableOfSource.end()) {
+    user = source->second;
+    how = Use::Flows;
+  } else {
+    user = getInterfaceOf(use);
   }
+  // Of a producer that is float32 for certain, too: its casts are not shared.
+  bool hasOtherLow =
+      user.variable != PlacementProblem::kFloat32 && user.low != producer.low;
+  problem.addUser(user.variable, how, hasOtherLow);
 }
 
 /// What a return or a call asks for, other than by a group; float32 for others.
-OptimalPlacement::Variable
-OptimalPlacement::Builder::getInterfaceOf(Operation *op) const {
+OptimalPlacement::Place
+OptimalPlacement::Builder::getInterfaceOf(OpOperand &use) const {
+  Operation *op = use.getOwner();
   if (op->hasTrait<OpTrait::IsTerminator>() && op->getNumSuccessors() == 0)
     if (auto function = dyn_cast<FunctionOpInterface>(op->getParentOp()))
-      return getInterface(function);
-  if (FunctionOpInterface callee = functions.getCallee(op))
-    return getInterface(callee);
-  return PlacementProblem::kFloat32;
+      return fix(interfaces.isResultLow(function, use.getOperandNumber()));
+  if (auto call = dyn_cast<CallOpInterface>(op)) {
+    unsigned first = call.getArgOperands().getBeginOperandIndex();
+    if (FunctionOpInterface callee = functions.getCallee(op);
+        callee && use.getOperandNumber() >= first)
+      return fix(
+          interfaces.isArgumentLow(callee, use.getOperandNumber() - first));
+  }
+  return fix(/*isLow=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -282,9 +291,10 @@ OptimalPlacement::Builder::getInterfaceOf(Operation *op) const {
 
 OptimalPlacement::OptimalPlacement(ModuleOp module, const OperationPlans &plans,
                                    const FunctionFlow &functions,
+                                   const InterfaceTypes &interfaces,
                                    const PrecisionOptions &options)
     : plans(plans) {
-  Builder builder(*this, module, functions, options);
+  Builder builder(*this, module, functions, interfaces, options);
   builder.build();
   problem.solve();
   builder.readLowValues();

@@ -8,6 +8,7 @@
 #define AMP_LIB_ANALYSIS_OPTIMALPLACEMENT_H
 
 #include "FlowGroups.h"
+#include "InterfaceTypes.h"
 #include "OperationPlan.h"
 #include "PlacementProblem.h"
 
@@ -20,6 +21,7 @@ public:
   /// Refers to `plans` for as long as it lives.
   OptimalPlacement(mlir::ModuleOp module, const OperationPlans &plans,
                    const FunctionFlow &functions,
+                   const InterfaceTypes &interfaces,
                    const PrecisionOptions &options);
 
   /// The variable of the problem for a type variable that moves.
@@ -29,22 +31,36 @@ public:
   }
   const PlacementProblem &getProblem() const { return problem; }
 
-  /// True if control flow takes the operand into a value that is low.
-  bool isFlowLow(mlir::OpOperand &operand) const {
+  /// The low format of what control flow takes an operand into; bottom if that
+  /// is not low.
+  FloatFormat getFlowFormat(mlir::OpOperand &operand) const {
     auto found = variableOfSource.find(&operand);
-    return found != variableOfSource.end() && problem.isLow(found->second);
+    return found != variableOfSource.end() &&
+                   problem.isLow(found->second.variable)
+               ? found->second.low
+               : FloatFormat::bottom();
   }
 
   /// Arguments of functions and blocks, and results of region operations and
-  /// calls, that are low.
-  llvm::ArrayRef<mlir::Value> getLowValues() const { return lowValues; }
-  /// Functions and the numbers of those of their results that are low.
-  llvm::ArrayRef<std::pair<mlir::Operation *, unsigned>> getLowResults() const {
-    return lowResults;
+  /// calls, that are low, with their formats.
+  llvm::ArrayRef<std::pair<mlir::Value, FloatFormat>> getLowValues() const {
+    return lowValues;
   }
+  struct Result {
+    mlir::Operation *function;
+    unsigned number;
+    FloatFormat format;
+  };
+  /// Results of functions that are low.
+  llvm::ArrayRef<Result> getLowResults() const { return lowResults; }
 
 private:
   using Variable = PlacementProblem::Variable;
+  /// A variable and what it is where it is low.
+  struct Place {
+    Variable variable;
+    FloatFormat low;
+  };
   class Builder;
 
   const OperationPlans &plans;
@@ -52,9 +68,9 @@ private:
   /// Per type variable of each plan, one plan after the other.
   std::vector<Variable> variables;
   std::vector<size_t> firstVariable;
-  llvm::DenseMap<mlir::OpOperand *, Variable> variableOfSource;
-  llvm::SmallVector<mlir::Value, 0> lowValues;
-  llvm::SmallVector<std::pair<mlir::Operation *, unsigned>, 0> lowResults;
+  llvm::DenseMap<mlir::OpOperand *, Place> variableOfSource;
+  llvm::SmallVector<std::pair<mlir::Value, FloatFormat>, 0> lowValues;
+  llvm::SmallVector<Result, 0> lowResults;
 };
 
 } // namespace amp

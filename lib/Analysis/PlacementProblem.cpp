@@ -44,8 +44,8 @@ void PlacementProblem::addValue(Variable producer, int64_t castCost,
   values.push_back({producer, adopts, castCost, users.size()});
 }
 
-void PlacementProblem::addUser(Variable user, Use use) {
-  users.push_back({user, use});
+void PlacementProblem::addUser(Variable user, Use use, bool hasOtherLow) {
+  users.push_back({user, use, hasOtherLow});
   anyFlow |= use == Use::Flows;
 }
 
@@ -156,9 +156,11 @@ void PlacementProblem::addImplications() {
     Variable producer = values[i].producer;
     for (User user : getUsers(i)) {
       if (user.use == Use::Joins && isFree(user.variable))
-        implications.push_back({user.variable, producer});
+        implications.push_back(
+            {user.variable, user.hasOtherLow ? kFloat32 : producer});
       if (values[i].adopts && isFree(producer))
-        implications.push_back({producer, user.variable});
+        implications.push_back(
+            {producer, user.hasOtherLow ? kFloat32 : user.variable});
     }
   }
 }
@@ -243,6 +245,9 @@ void PlacementProblem::addCast(MinimumCut &network,
     return;
   llvm::SmallVector<MinimumCut::Node> readers;
   for (User user : getUsers(value)) {
+    // Where such a user is low it asks for another cast.
+    if (user.hasOtherLow && !up)
+      continue;
     MinimumCut::Node node = nodes[user.variable];
     if (node == to) {
       // It serves everybody if it is for somebody who can't choose.
@@ -269,6 +274,37 @@ void PlacementProblem::addCast(MinimumCut &network,
     addArc(cast, reader, MinimumCut::kInfinite);
 }
 
+/// Adds the arcs of a value's cast to another low format than its producer's.
+void PlacementProblem::addOtherCast(MinimumCut &network,
+                                    llvm::ArrayRef<MinimumCut::Node> nodes,
+                                    size_t value) {
+  llvm::SmallVector<MinimumCut::Node> readers;
+  bool isCertain = false;
+  for (User user : getUsers(value)) {
+    if (!user.hasOtherLow || nodes[user.variable] == MinimumCut::kSink)
+      continue;
+    isCertain |= nodes[user.variable] == MinimumCut::kSource;
+    readers.push_back(nodes[user.variable]);
+  }
+  if (readers.empty())
+    return;
+  MinimumCut::Node cast = MinimumCut::kSource;
+  if (!isCertain) {
+    cast = network.addNode();
+    for (MinimumCut::Node reader : readers)
+      network.addArc(reader, cast, MinimumCut::kInfinite);
+  }
+  int64_t fromFloat32 = values[value].castCost;
+  int64_t fromLow = fromFloat32 / 3 * 2;
+  // Where nobody has a choice the cost is the same for all.
+  if (cast != MinimumCut::kSource)
+    network.addArc(cast, MinimumCut::kSink, fromLow);
+  if (MinimumCut::Node producer = nodes[values[value].producer];
+      producer != MinimumCut::kSource &&
+      (cast != MinimumCut::kSource || producer != MinimumCut::kSink))
+    network.addArc(cast, producer, fromFloat32 - fromLow);
+}
+
 void PlacementProblem::cut() {
   MinimumCut network;
   std::vector<MinimumCut::Node> nodes(states.size(), MinimumCut::kSink);
@@ -284,9 +320,11 @@ void PlacementProblem::cut() {
       network.addArc(nodes[implication.low], nodes[implication.also],
                      MinimumCut::kInfinite);
 
-  for (size_t i = 0; i < values.size(); ++i)
+  for (size_t i = 0; i < values.size(); ++i) {
     for (bool up : {true, false})
       addCast(network, nodes, i, up);
+    addOtherCast(network, nodes, i);
+  }
 
   // float32 for all that can choose is a finite cut.
   [[maybe_unused]] llvm::LogicalResult isFinite = network.solve();

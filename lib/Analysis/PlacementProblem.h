@@ -11,6 +11,9 @@
 //   sum over variables in float32                           saving
 // + sum over values with low producer and a float32 user    cost of a cast
 // + sum over values with float32 producer and a low user    cost of a cast
+// + sum over values with a low user of another low format    cost of a cast,
+//                                              two thirds if the producer is
+//                                              low
 //
 // and what has to hold is
 //
@@ -19,6 +22,8 @@
 //             flow has one variable), if the value comes from there itself: a
 //             sum that a loop carries around stays as precise as it begins.
 //   adopts    A value that adopts is low only if all its users are.
+//   formats   With another low format than that of the producer, a user that
+//             joins is float32, and so is the producer of a value that adopts.
 //   islands   Operations that can choose, and are connected by values, are
 //             float32 if none of them touches a low one that can't choose, or
 //             a value of 16 bits: they would gain nothing but rounding. (Those
@@ -29,6 +34,10 @@
 // source) and float32 (the sink). An arc costs its capacity if its tail is low
 // and its head is not: `low -> variable` the saving, `user -> producer` and
 // `producer -> user` a cast, with a node between if it serves several users.
+// A cast to another low format (float16 beside bfloat16; a value has users of
+// one at most) is needed whatever the producer is: a node that is low if such a
+// user is, with an arc to float32, and one to the producer for what it costs
+// more from there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +81,8 @@ public:
   int64_t getSaving(Variable variable) const { return savings[variable]; }
 
   void addValue(Variable producer, int64_t castCost, bool adopts = false);
-  void addUser(Variable user, Use use = Use::Reads);
+  /// `hasOtherLow` if the user's low format is not that of the producer.
+  void addUser(Variable user, Use use = Use::Reads, bool hasOtherLow = false);
 
   /// To be called once, when all is there.
   void solve();
@@ -90,6 +100,7 @@ private:
   struct User {
     Variable variable;
     Use use;
+    bool hasOtherLow;
   };
   /// One variable is low only if the other is.
   struct Implication {
@@ -107,6 +118,8 @@ private:
   void cut();
   void addCast(MinimumCut &network, llvm::ArrayRef<MinimumCut::Node> nodes,
                size_t value, bool up);
+  void addOtherCast(MinimumCut &network, llvm::ArrayRef<MinimumCut::Node> nodes,
+                    size_t value);
   void explainFloat32();
 
   std::vector<State> states;

@@ -36,27 +36,26 @@ class PrecisionPlanner {
 public:
   PrecisionPlanner(ModuleOp module, const OperationPlans &plans,
                    const FunctionFlow &functions,
+                   const InterfaceTypes &interfaces,
                    const PrecisionOptions &options)
       : context(module.getContext()), module(module), plans(plans),
-        functions(functions), options(options),
-        lowType(getFloatType(context, options.low)) {}
+        functions(functions), interfaces(interfaces), options(options) {}
 
   LogicalResult run() {
     if (options.placement == Placement::Optimal) {
       placeOptimally();
       return success();
     }
-    PrecisionFlow flow(module, plans, functions, options);
+    PrecisionFlow flow(module, plans, functions, interfaces, options);
     if (failed(flow.solve()))
       return failure();
     auto formatOf = [&](Value value) { return flow.getFormat(value); };
 
     decideOperations(formatOf);
     adoptFromUsers(flow);
-    recordOverflows(
-        [&](OpOperand &use) { return flow.getFlowFormat(use) == options.low; });
+    recordOverflows([&](OpOperand &use) { return flow.getFlowFormat(use); });
     for (Value target : flow.getJoinedValues())
-      if (formatOf(target) == options.low)
+      if (FloatType lowType = getLowType(formatOf(target)))
         result.valueTypes[target] = lowType;
     retypeFunctions(flow);
     return success();
@@ -67,19 +66,24 @@ public:
 private:
   using FormatOf = llvm::function_ref<FloatFormat(Value)>;
 
-  bool isLow(const PrecisionDecision &decision, int variable) const {
-    return variable >= 0 && decision.elementTypes[variable] == lowType;
+  static bool isLow(const PrecisionDecision &decision, int variable) {
+    return variable >= 0 && decision.elementTypes[variable];
+  }
+
+  /// The type of a low format; null for float32, and where nothing is known.
+  FloatType getLowType(FloatFormat format) const {
+    return format.storageBits() == 16 ? getFloatType(context, format)
+                                      : FloatType();
   }
 
   void decideOperations(FormatOf formatOf) {
     for (const OperationPlan &plan : plans.get()) {
       SmallVector<FloatFormat, 2> formats =
-          transferFormats(plan, plans, options.low, [&](unsigned i) {
+          transferFormats(plan, plans, [&](unsigned i) {
             return formatOf(plan.op->getOperand(i));
           });
-      PrecisionDecision &decision = addDecision(plan, [&](unsigned number) {
-        return formats[number] == options.low;
-      });
+      PrecisionDecision &decision = addDecision(
+          plan, [&](unsigned number) { return formats[number] == plan.low; });
       decision.reason = explain(plan, decision);
     }
   }
@@ -91,14 +95,15 @@ private:
     decision.operation = plan.op;
     decision.category = plan.decision.category;
     decision.moves = plan.mainVariable >= 0;
+    decision.computesTF32 = plan.computesTF32();
     for (auto [number, variable] : llvm::enumerate(plan.variables))
       decision.elementTypes.push_back(
-          variable.moves && isLow(number) ? lowType : FloatType());
+          variable.moves && isLow(number) ? getLowType(plan.low) : FloatType());
     return decision;
   }
 
   void placeOptimally() {
-    OptimalPlacement placement(module, plans, functions, options);
+    OptimalPlacement placement(module, plans, functions, interfaces, options);
     const PlacementProblem &problem = placement.getProblem();
     for (const OperationPlan &plan : plans.get()) {
       PrecisionDecision &decision = addDecision(plan, [&](unsigned number) {
@@ -106,11 +111,12 @@ private:
       });
       decision.reason = explain(plan, decision, placement);
     }
-    recordOverflows([&](OpOperand &use) { return placement.isFlowLow(use); });
-    for (Value value : placement.getLowValues())
-      result.valueTypes[value] = lowType;
-    for (auto [function, index] : placement.getLowResults())
-      result.resultTypes[{function, index}] = lowType;
+    recordOverflows(
+        [&](OpOperand &use) { return placement.getFlowFormat(use); });
+    for (auto [value, format] : placement.getLowValues())
+      result.valueTypes[value] = getLowType(format);
+    for (auto [function, index, format] : placement.getLowResults())
+      result.resultTypes[{function, index}] = getLowType(format);
   }
 
   /// Later operations come first: they are the users.
@@ -127,42 +133,47 @@ private:
           continue;
         for (OpOperand &use : value.getUses()) {
           anyUse = true;
-          allLow = allLow && asksForLow(use, flow);
+          allLow = allLow && asksFor(use, plan.low, flow);
         }
       }
       if (!anyUse || !allLow)
         continue;
       PrecisionDecision &decision = result.decisions[i];
-      decision.elementTypes[plan.mainVariable] = lowType;
+      decision.elementTypes[plan.mainVariable] = getLowType(plan.low);
       decision.reason = explain(plan, decision);
     }
   }
 
-  bool asksForLow(OpOperand &use, const PrecisionFlow &flow) const {
+  bool asksFor(OpOperand &use, FloatFormat low,
+               const PrecisionFlow &flow) const {
     const OperationPlan *plan = plans.lookup(use.getOwner());
     if (!plan)
-      return flow.getFlowFormat(use) == options.low;
-    return isLow(result.decisions[plan - plans.get().data()],
+      return flow.getFlowFormat(use) == low;
+    return plan->low == low &&
+           isLow(result.decisions[plan - plans.get().data()],
                  plan->operandVariables[use.getOperandNumber()]);
   }
 
-  /// `isFlowLow` is for operands that flow into other values.
-  void recordOverflows(llvm::function_ref<bool(OpOperand &)> isFlowLow) {
+  /// `getFlowFormat` is for operands that flow into other values.
+  void
+  recordOverflows(llvm::function_ref<FloatFormat(OpOperand &)> getFlowFormat) {
     for (auto [plan, decision] :
          llvm::zip_equal(plans.get(), result.decisions)) {
       for (auto [operand, variable] :
            llvm::zip_equal(plan.op->getOperands(), plan.operandVariables)) {
         const FloatRange *range = plans.getRange(operand);
         if (!range || !isLow(decision, variable) ||
-            !overflows(*range, options.low))
+            !overflows(*range, plan.low))
           continue;
         recordOverflow(operand, plan.decision);
       }
     }
     for (Value constant : plans.getFlowingConstants()) {
       const FloatRange *range = plans.getRange(constant);
-      if (range && overflows(*range, options.low) &&
-          llvm::any_of(constant.getUses(), isFlowLow))
+      if (range && llvm::any_of(constant.getUses(), [&](OpOperand &use) {
+            FloatFormat format = getFlowFormat(use);
+            return getLowType(format) && overflows(*range, format);
+          }))
         recordOverflow(constant, plans.getFlowingDecision());
     }
   }
@@ -183,26 +194,32 @@ private:
       if (callable.isExternal())
         continue;
       for (BlockArgument argument : callable.getArguments())
-        if (isFloat32(argument) && flow.getFormat(argument) == options.low)
-          result.valueTypes[argument] = lowType;
+        if (isFloat32(argument))
+          if (FloatType lowType = getLowType(flow.getFormat(argument)))
+            result.valueTypes[argument] = lowType;
       for (auto [i, type] : llvm::enumerate(callable.getResultTypes())) {
         FloatType elementType = getFloatElementType(type);
-        if (elementType && elementType.isF32() && returnsLow(function, i, flow))
-          result.resultTypes[{op, i}] = lowType;
+        if (elementType && elementType.isF32())
+          if (FloatType lowType =
+                  getLowType(getReturned(op, function, i, flow)))
+            result.resultTypes[{op, i}] = lowType;
       }
     }
   }
 
-  bool returnsLow(const FunctionFlow::Function &function, unsigned index,
-                  const PrecisionFlow &flow) const {
+  /// The format that a function returns; bottom where nothing is known.
+  FloatFormat getReturned(Operation *op, const FunctionFlow::Function &function,
+                          unsigned index, const PrecisionFlow &flow) const {
     if (function.isInterface)
-      return !options.keepIOTypes;
-    return !function.returns.empty() &&
-           llvm::all_of(function.returns, [&](Operation *terminator) {
-             return index < terminator->getNumOperands() &&
-                    flow.getFlowFormat(terminator->getOpOperand(index)) ==
-                        options.low;
-           });
+      return interfaces.isResultLow(op, index) ? options.low
+                                               : FloatFormat::fp32();
+    FloatFormat returned;
+    for (Operation *terminator : function.returns)
+      returned = FloatFormat::join(
+          returned, index < terminator->getNumOperands()
+                        ? flow.getFlowFormat(terminator->getOpOperand(index))
+                        : FloatFormat::fp32());
+    return returned;
   }
 
   /// One line on why an operation runs in its format, if that was chosen.
@@ -215,7 +232,7 @@ private:
     auto variable = placement.getVariable(plan, plan.mainVariable);
     if (!problem.canChoose(variable))
       return explain(plan, decision);
-    std::string low = spellFormat(options.low);
+    std::string low = spellFormat(plan.low);
     int64_t saving = problem.getSaving(variable);
     std::string why = plan.adopts ? "its users are " : "its inputs are ";
     switch (problem.getState(variable)) {
@@ -251,6 +268,8 @@ private:
       return StringAttr::get(context, explainFixed(plan));
     const TypeVariable &variable = plan.variables[plan.mainVariable];
     bool low = isLow(decision, plan.mainVariable);
+    if (plan.computesTF32())
+      return StringAttr::get(context, rule + "; multiplies in tf32");
     if (!low && variable.obstacle && plan.decision.category != Category::Deny)
       return variable.obstacle;
     if (plan.decision.category == Category::Allow ||
@@ -263,7 +282,7 @@ private:
       return StringAttr::get(context, rule + "; " + source);
     return StringAttr::get(
         context, rule + "; " + source + " are " +
-                     spellFormat(low ? options.low : FloatFormat::fp32()));
+                     spellFormat(low ? plan.low : FloatFormat::fp32()));
   }
 
   /// Why no type variable of an operation moves, its category apart.
@@ -284,8 +303,8 @@ private:
   ModuleOp module;
   const OperationPlans &plans;
   const FunctionFlow &functions;
+  const InterfaceTypes &interfaces;
   const PrecisionOptions &options;
-  FloatType lowType;
 };
 } // namespace amp
 
@@ -297,7 +316,8 @@ PrecisionAnalysis::compute(ModuleOp module, const Policy &policy,
   if (failed(plans))
     return failure();
   FunctionFlow functions(module);
-  PrecisionPlanner planner(module, *plans, functions, options);
+  InterfaceTypes interfaces(functions, policy, options);
+  PrecisionPlanner planner(module, *plans, functions, interfaces, options);
   if (failed(planner.run()))
     return failure();
   return std::move(planner.result);

@@ -21,7 +21,6 @@ using namespace amp;
 
 SmallVector<FloatFormat, 2>
 amp::transferFormats(const OperationPlan &plan, const OperationPlans &plans,
-                     FloatFormat low,
                      llvm::function_ref<FloatFormat(unsigned)> formatOf) {
   SmallVector<FloatFormat, 2> formats(plan.variables.size());
   for (auto [i, number] : llvm::enumerate(plan.operandVariables))
@@ -32,7 +31,7 @@ amp::transferFormats(const OperationPlan &plan, const OperationPlans &plans,
     FloatFormat &format = formats[number];
     switch (plan.decision.category) {
     case Category::Allow:
-      format = low;
+      format = plan.low;
       break;
     case Category::Promote:
     case Category::Follow:
@@ -52,7 +51,7 @@ amp::transferFormats(const OperationPlan &plan, const OperationPlans &plans,
       break;
     }
     // tf32, where float16 meets bfloat16, is stored as float32.
-    if (!format.isBottom() && (format != low || variable.obstacle))
+    if (!format.isBottom() && (format != plan.low || variable.obstacle))
       format = FloatFormat::fp32();
   }
   return formats;
@@ -119,6 +118,8 @@ public:
 class ControlFlow {
 public:
   struct Group {
+    /// What it is where it is low.
+    FloatFormat low;
     /// The join of what has flowed in.
     FloatFormat format;
     /// The same without constants that may adopt another format.
@@ -133,8 +134,8 @@ public:
       for (OpOperand *source : group.sources)
         groupOfSource[source] = groups.size();
       targets.insert(group.targets.begin(), group.targets.end());
-      groups.push_back(
-          {FloatFormat::bottom(), FloatFormat::bottom(), false, group.targets});
+      groups.push_back({group.low, FloatFormat::bottom(), FloatFormat::bottom(),
+                        false, group.targets});
     }
   }
 
@@ -146,10 +147,10 @@ public:
 
   /// Lets constants adopt the low format where they alone hold a group back,
   /// and forgets what has flowed; returns false if there is nothing to be had.
-  bool adoptConstants(FloatFormat low) {
+  bool adoptConstants() {
     bool changes = false;
     for (Group &group : groups)
-      if (group.format != low && group.dataFormat == low)
+      if (group.format != group.low && group.dataFormat == group.low)
         changes = group.adopts = true;
     if (changes)
       for (Group &group : groups)
@@ -179,11 +180,11 @@ class FlowAnalysis
 
 public:
   FlowAnalysis(DataFlowSolver &solver, const OperationPlans &plans,
-               const FunctionFlow &functions, ControlFlow &controlFlow,
-               const PrecisionOptions &options)
+               const FunctionFlow &functions, const InterfaceTypes &interfaces,
+               ControlFlow &controlFlow, FloatFormat low)
       : Base(solver), solver(static_cast<PrecisionSolver &>(solver)),
-        plans(plans), functions(functions), controlFlow(controlFlow),
-        options(options) {}
+        plans(plans), functions(functions), interfaces(interfaces),
+        controlFlow(controlFlow), low(low) {}
 
   LogicalResult initialize(Operation *top) final {
     if (failed(Base::initialize(top)))
@@ -213,9 +214,8 @@ public:
       setAllToEntryStates(results);
       return success();
     }
-    SmallVector<FloatFormat, 2> formats =
-        transferFormats(*plan, plans, options.low,
-                        [&](unsigned i) { return operands[i]->getValue(); });
+    SmallVector<FloatFormat, 2> formats = transferFormats(
+        *plan, plans, [&](unsigned i) { return operands[i]->getValue(); });
     for (auto [result, number] :
          llvm::zip_equal(results, plan->resultVariables)) {
       if (number < 0 || !plan->variables[number].moves)
@@ -229,9 +229,9 @@ public:
   void setToEntryState(FormatState *lattice) final {
     Value value = lattice->getAnchor();
     if (isFloat32(value))
-      propagateIfChanged(lattice, lattice->join(isLowByInterface(value)
-                                                    ? options.low
-                                                    : FloatFormat::fp32()));
+      propagateIfChanged(
+          lattice,
+          lattice->join(isLowByInterface(value) ? low : FloatFormat::fp32()));
   }
 
   LogicalResult
@@ -264,18 +264,20 @@ private:
     while (!solver.changed.empty()) {
       Value value = solver.changed.pop_back_val();
       FloatFormat format = getLatticeElement(value)->getValue();
-      std::optional<bool> adopts;
       for (OpOperand &use : value.getUses()) {
         ControlFlow::Group *group = controlFlow.getGroupOf(use);
         if (!group)
           continue;
+        bool adopts = plans.isConstant(value) && plans.fits(value, group->low);
+        // Low in the group's own format, or not at all.
+        FloatFormat flowing = format.isBottom() || format == group->low
+                                  ? format
+                                  : FloatFormat::fp32();
         if (!adopts)
-          adopts = plans.isConstant(value) && plans.fits(value);
-        if (!*adopts)
-          group->dataFormat = FloatFormat::join(group->dataFormat, format);
-        if ((*adopts && group->adopts) || group->format.contains(format))
+          group->dataFormat = FloatFormat::join(group->dataFormat, flowing);
+        if ((adopts && group->adopts) || group->format.contains(flowing))
           continue;
-        group->format = FloatFormat::join(group->format, format);
+        group->format = FloatFormat::join(group->format, flowing);
         for (Value target : group->targets) {
           FormatState *lattice = getLatticeElement(target);
           propagateIfChanged(lattice, lattice->join(group->format));
@@ -287,25 +289,21 @@ private:
   /// True for what crosses the border of a function that others may call, if
   /// the options say that its types become low.
   bool isLowByInterface(Value value) const {
-    if (options.keepIOTypes)
-      return false;
-    Operation *function = nullptr;
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (argument.getOwner()->isEntryBlock())
-        function = argument.getOwner()->getParentOp();
-    } else {
-      function = functions.getCallee(value.getDefiningOp());
-    }
-    const FunctionFlow::Function *known = functions.lookup(function);
-    return known && known->isInterface &&
-           !cast<FunctionOpInterface>(function).isExternal();
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return argument.getOwner()->isEntryBlock() &&
+             interfaces.isArgumentLow(argument.getOwner()->getParentOp(),
+                                      argument.getArgNumber());
+    auto result = cast<OpResult>(value);
+    return interfaces.isResultLow(functions.getCallee(result.getOwner()),
+                                  result.getResultNumber());
   }
 
   PrecisionSolver &solver;
   const OperationPlans &plans;
   const FunctionFlow &functions;
+  const InterfaceTypes &interfaces;
   ControlFlow &controlFlow;
-  const PrecisionOptions &options;
+  FloatFormat low;
   DenseMap<ProgramPoint *, uint64_t> lastVisits;
 };
 } // namespace
@@ -316,40 +314,41 @@ private:
 
 struct PrecisionFlow::Impl {
   Impl(ModuleOp module, const OperationPlans &plans,
-       const FunctionFlow &functions, const PrecisionOptions &options)
-      : module(module), plans(plans), functions(functions), options(options),
-        controlFlow(
-            collectFlowGroups(module, plans, functions,
-                              getFloatType(module.getContext(), options.low))) {
-  }
+       const FunctionFlow &functions, const InterfaceTypes &interfaces,
+       const PrecisionOptions &options)
+      : module(module), plans(plans), functions(functions),
+        interfaces(interfaces), low(options.low),
+        controlFlow(collectFlowGroups(module, plans, functions, options.low)) {}
 
   LogicalResult run() {
     solver.emplace();
     solver->load<EverythingIsLive>();
-    solver->load<FlowAnalysis>(plans, functions, controlFlow, options);
+    solver->load<FlowAnalysis>(plans, functions, interfaces, controlFlow, low);
     return solver->initializeAndRun(module);
   }
 
   ModuleOp module;
   const OperationPlans &plans;
   const FunctionFlow &functions;
-  const PrecisionOptions &options;
+  const InterfaceTypes &interfaces;
+  FloatFormat low;
   ControlFlow controlFlow;
   std::optional<PrecisionSolver> solver;
 };
 
 PrecisionFlow::PrecisionFlow(ModuleOp module, const OperationPlans &plans,
                              const FunctionFlow &functions,
+                             const InterfaceTypes &interfaces,
                              const PrecisionOptions &options)
-    : impl(std::make_unique<Impl>(module, plans, functions, options)) {}
+    : impl(std::make_unique<Impl>(module, plans, functions, interfaces,
+                                  options)) {}
 
 PrecisionFlow::~PrecisionFlow() = default;
 
 LogicalResult PrecisionFlow::solve() {
   if (failed(impl->run()))
     return failure();
-  return impl->controlFlow.adoptConstants(impl->options.low) ? impl->run()
-                                                             : success();
+  return impl->controlFlow.adoptConstants() ? impl->run() : success();
 }
 
 FloatFormat PrecisionFlow::getFormat(Value value) const {

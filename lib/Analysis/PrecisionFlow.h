@@ -8,6 +8,7 @@
 #define AMP_LIB_ANALYSIS_PRECISIONFLOW_H
 
 #include "FlowGroups.h"
+#include "InterfaceTypes.h"
 #include "OperationPlan.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -20,7 +21,6 @@ namespace amp {
 /// operands; bottom where nothing is known yet. Monotonic.
 llvm::SmallVector<FloatFormat, 2>
 transferFormats(const OperationPlan &plan, const OperationPlans &plans,
-                FloatFormat low,
                 llvm::function_ref<FloatFormat(unsigned)> formatOf);
 
 /// The formats of all values of a module that are float32, by data flow.
@@ -28,7 +28,8 @@ class PrecisionFlow {
 public:
   /// Refers to its arguments for as long as it lives.
   PrecisionFlow(mlir::ModuleOp module, const OperationPlans &plans,
-                const FunctionFlow &functions, const PrecisionOptions &options);
+                const FunctionFlow &functions, const InterfaceTypes &interfaces,
+                const PrecisionOptions &options);
   ~PrecisionFlow();
 
   /// Runs to the fixpoint: time linear in operations, operands and uses, but

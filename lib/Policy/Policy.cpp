@@ -8,6 +8,10 @@
 #include "amp/Support/Quoted.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
 
 using namespace amp;
 using namespace amp::detail;
@@ -140,6 +144,29 @@ std::optional<NumberRange> detail::parseNumberRange(llvm::StringRef text) {
   return range;
 }
 
+std::optional<MagnitudeRange>
+detail::parseMagnitudeRange(llvm::StringRef text) {
+  MagnitudeRange range;
+  auto parse = [](llvm::StringRef number, double &value) {
+    return !number.empty() && !number.getAsDouble(value) && value >= 0 &&
+           std::isfinite(value);
+  };
+  llvm::StringRef first = text, last;
+  if (text.contains("..")) {
+    std::tie(first, last) = text.split("..");
+    if (!parse(first, range.first) || !parse(last, range.last) ||
+        range.last < range.first)
+      return std::nullopt;
+    return range;
+  }
+  bool isOpen = first.consume_back("+");
+  if (!parse(first, range.first))
+    return std::nullopt;
+  if (!isOpen)
+    range.last = range.first;
+  return range;
+}
+
 llvm::StringRef detail::operatorKey(llvm::StringRef domain,
                                     llvm::StringRef name,
                                     llvm::SmallVectorImpl<char> &storage) {
@@ -214,26 +241,104 @@ static bool matchesWhole(const llvm::Regex &regex, llvm::StringRef text) {
 // Decisions
 //===----------------------------------------------------------------------===//
 
-bool Setting::matches(const OperationDescription &op) const {
-  if (!versions.contains(op.version))
+static bool matchesAny(const Expressions &expressions, llvm::StringRef text) {
+  return llvm::any_of(expressions, [&](const auto &regex) {
+    return matchesWhole(*regex, text);
+  });
+}
+
+bool KeptInterface::keeps(llvm::StringRef name) const {
+  return all || matchesAny(names, name);
+}
+
+/// Conditions on what the operation is called.
+static bool matchesNames(const Setting &setting,
+                         const OperationDescription &op) {
+  if (!setting.nodes.empty()) {
+    llvm::StringRef name = op.nodeName;
+    if (name.empty() && !op.outputNames.empty())
+      name = op.outputNames.front();
+    if (!matchesAny(setting.nodes, name))
+      return false;
+  }
+  if (!setting.outputs.empty() &&
+      llvm::none_of(op.outputNames, [&](llvm::StringRef name) {
+        return matchesAny(setting.outputs, name);
+      }))
     return false;
-  for (unsigned position : constantOperands)
+  if (setting.scopes.empty())
+    return true;
+  if (!op.scopes)
+    return false;
+  llvm::SmallVector<std::string> scopes = op.scopes();
+  return llvm::any_of(scopes, [&](const std::string &name) {
+    return matchesAny(setting.scopes, name);
+  });
+}
+
+static bool
+matchesShape(llvm::ArrayRef<std::optional<NumberRange>> wanted,
+             const std::optional<llvm::SmallVector<int64_t>> &shape) {
+  return shape && shape->size() == wanted.size() &&
+         llvm::all_of_zip(wanted, *shape, [](const auto &range, int64_t size) {
+           return !range || range->contains(size);
+         });
+}
+
+/// Conditions on its operands.
+static bool matchesOperands(const Setting &setting,
+                            const OperationDescription &op) {
+  for (unsigned position : setting.constantOperands)
     if (!op.isConstantOperand || !op.isConstantOperand(position))
       return false;
-  for (const auto &[position, range] : operandElements) {
+  for (const auto &[position, range] : setting.operandElements) {
     if (!op.operandElements)
       return false;
     std::optional<uint64_t> elements = op.operandElements(position);
     if (!elements || !range.contains(static_cast<int64_t>(*elements)))
       return false;
   }
-  if (nodes.empty())
+  for (const auto &[position, shape] : setting.operandShapes)
+    if (!op.operandShape || !matchesShape(shape, op.operandShape(position)))
+      return false;
+  for (const auto &[position, range] : setting.operandAbsmax) {
+    if (!op.operandAbsmax)
+      return false;
+    std::optional<double> absmax = op.operandAbsmax(position);
+    if (!absmax || !range.contains(*absmax))
+      return false;
+  }
+  return true;
+}
+
+/// Conditions on what it computes.
+static bool matchesAttributes(const Setting &setting,
+                              const OperationDescription &op) {
+  for (const auto &[name, values] : setting.attributes) {
+    if (!op.attribute)
+      return false;
+    std::optional<std::string> value = op.attribute(name);
+    if (!value || !llvm::is_contained(values, *value))
+      return false;
+  }
+  if (!setting.reductionLength)
     return true;
-  llvm::StringRef name = op.nodeName;
-  if (name.empty() && !op.outputNames.empty())
-    name = op.outputNames.front();
-  return llvm::any_of(
-      nodes, [&](const auto &regex) { return matchesWhole(*regex, name); });
+  if (!op.reductionLength)
+    return false;
+  std::optional<int64_t> length = op.reductionLength();
+  return length && setting.reductionLength->contains(*length);
+}
+
+bool Setting::matches(const OperationDescription &op) const {
+  if (!lowFormats.empty() && !llvm::is_contained(lowFormats, op.low))
+    return false;
+  return versions.contains(op.version) && matchesNames(*this, op) &&
+         matchesOperands(*this, op) && matchesAttributes(*this, op);
+}
+
+bool Setting::isSilent() const {
+  return !category && !noPull && !pinnedOperands && !flushedOperands &&
+         !outOfRange && !underflow && !low && !island;
 }
 
 void Policy::Table::add(llvm::StringRef operatorKey, Setting setting) {
@@ -241,6 +346,19 @@ void Policy::Table::add(llvm::StringRef operatorKey, Setting setting) {
       operatorKey.empty() ? forAll : byOperator[operatorKey];
   list.push_back(static_cast<unsigned>(settings.size()));
   settings.push_back(std::move(setting));
+}
+
+/// Shows each thing that a setting says, beside the same thing of another.
+template <typename First, typename Visit>
+static void forEachStatement(First &a, Setting &b, Visit visit) {
+  visit(a.category, b.category);
+  visit(a.noPull, b.noPull);
+  visit(a.pinnedOperands, b.pinnedOperands);
+  visit(a.flushedOperands, b.flushedOperands);
+  visit(a.outOfRange, b.outOfRange);
+  visit(a.underflow, b.underflow);
+  visit(a.low, b.low);
+  visit(a.island, b.island);
 }
 
 Decision Policy::decide(const OperationDescription &op) const {
@@ -259,48 +377,40 @@ Decision Policy::decide(const OperationDescription &op) const {
 
   // From the last setting to the first: each thing is said by the first that
   // says it.
-  bool category = false, noPull = false, pins = false, flushes = false,
-       outOfRange = false, underflow = false;
+  Setting said;
+  auto isNews = [](const auto &says, const auto &before) {
+    return says && !before;
+  };
   while (!own.empty() || !all.empty()) {
     bool takeOwn = all.empty() || (!own.empty() && own.back() > all.back());
     llvm::ArrayRef<unsigned> &list = takeOwn ? own : all;
     const Setting &setting = table->settings[list.back()];
     list = list.drop_back();
-    bool news = (setting.category && !category) ||
-                (setting.noPull && !noPull) ||
-                (setting.pinnedOperands && !pins) ||
-                (setting.flushedOperands && !flushes) ||
-                (setting.outOfRange && !outOfRange) ||
-                (setting.underflow && !underflow);
+    bool news = false;
+    forEachStatement(setting, said, [&](const auto &says, auto &before) {
+      news |= isNews(says, before);
+    });
     if (!news || !setting.matches(op))
       continue;
-    if (setting.category && !category) {
-      decision.category = *setting.category;
+    if (isNews(setting.category, said.category)) {
       decision.isListed = true;
       decision.rule = setting.reason;
-      category = true;
     }
-    if (setting.noPull && !noPull) {
-      decision.noPull = *setting.noPull;
-      noPull = true;
-    }
-    if (setting.pinnedOperands && !pins) {
-      decision.pinnedOperands = *setting.pinnedOperands;
-      pins = true;
-    }
-    if (setting.flushedOperands && !flushes) {
-      decision.flushedOperands = *setting.flushedOperands;
-      flushes = true;
-    }
-    if (setting.outOfRange && !outOfRange) {
-      decision.outOfRange = *setting.outOfRange;
-      outOfRange = true;
-    }
-    if (setting.underflow && !underflow) {
-      decision.underflow = *setting.underflow;
-      underflow = true;
-    }
+    forEachStatement(setting, said, [&](const auto &says, auto &before) {
+      if (isNews(says, before))
+        before = says;
+    });
   }
+  decision.category = said.category.value_or(decision.category);
+  decision.noPull = said.noPull.value_or(false);
+  if (said.pinnedOperands)
+    decision.pinnedOperands = std::move(*said.pinnedOperands);
+  if (said.flushedOperands)
+    decision.flushedOperands = std::move(*said.flushedOperands);
+  decision.outOfRange = said.outOfRange.value_or(decision.outOfRange);
+  decision.underflow = said.underflow.value_or(decision.underflow);
+  decision.low = said.low;
+  decision.island = said.island.value_or(false);
   return decision;
 }
 
@@ -314,6 +424,25 @@ static std::string spell(NumberRange range) {
   return first + " to " + llvm::utostr(range.last);
 }
 
+/// The same for magnitudes.
+static std::string spell(MagnitudeRange range) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << llvm::format("%g", range.first);
+  if (range.last != range.first && std::isinf(range.last))
+    stream << " or more";
+  else if (range.last != range.first)
+    stream << " to " << llvm::format("%g", range.last);
+  return text;
+}
+
+static std::string spell(llvm::ArrayRef<std::optional<NumberRange>> shape) {
+  std::vector<std::string> sizes;
+  for (const auto &size : shape)
+    sizes.push_back(size ? spell(*size) : "any");
+  return "[" + llvm::join(sizes, ", ") + "]";
+}
+
 static std::string describeConditions(const Setting &setting) {
   std::vector<std::string> conditions;
   for (unsigned position : setting.constantOperands)
@@ -322,8 +451,29 @@ static std::string describeConditions(const Setting &setting) {
   for (const auto &[position, range] : setting.operandElements)
     conditions.push_back("operand " + llvm::utostr(position) + " has " +
                          spell(range) + " elements");
+  for (const auto &[position, shape] : setting.operandShapes)
+    conditions.push_back("operand " + llvm::utostr(position) +
+                         " has the shape " + spell(shape));
+  for (const auto &[position, range] : setting.operandAbsmax)
+    conditions.push_back("operand " + llvm::utostr(position) +
+                         " has values up to " + spell(range));
+  if (setting.reductionLength)
+    conditions.push_back("it reduces " + spell(*setting.reductionLength) +
+                         " elements to one");
+  if (!setting.lowFormats.empty()) {
+    std::vector<std::string> formats;
+    for (FloatFormat format : setting.lowFormats)
+      formats.push_back(format.name());
+    conditions.push_back("the low format is " + llvm::join(formats, " or "));
+  }
+  for (const auto &[name, values] : setting.attributes)
+    conditions.push_back(name + " is " + llvm::join(values, " or "));
   if (!setting.nodes.empty())
     conditions.push_back("the node has a name of the rule");
+  if (!setting.outputs.empty())
+    conditions.push_back("an output has a name of the rule");
+  if (!setting.scopes.empty())
+    conditions.push_back("it is inside a scope of the rule");
   return llvm::join(conditions, " and ");
 }
 
@@ -349,6 +499,10 @@ static std::string describeEffect(const Setting &setting) {
   if (setting.underflow)
     effects.push_back(
         ("underflow: " + stringifyUnderflow(*setting.underflow)).str());
+  if (setting.low)
+    effects.push_back("low: " + setting.low->name());
+  if (setting.island)
+    effects.push_back(*setting.island ? "island: true" : "island: false");
   return llvm::join(effects, "; ");
 }
 
@@ -364,25 +518,18 @@ Policy::conditionalStatements(llvm::StringRef domain, llvm::StringRef name,
 
   std::vector<ConditionalStatement> statements;
   Setting unconditional; // what later statements without conditions say
-  auto visit = [&](auto &said, auto &isSaid, bool isConditional) {
-    if (isConditional && isSaid)
-      said.reset();
-    else if (!isConditional && said)
-      isSaid = said;
-  };
   for (unsigned index : indices) {
     Setting setting = table->settings[index];
     if (!setting.versions.contains(version))
       continue;
     std::string conditions = describeConditions(setting);
     bool isConditional = !conditions.empty();
-    visit(setting.category, unconditional.category, isConditional);
-    visit(setting.noPull, unconditional.noPull, isConditional);
-    visit(setting.pinnedOperands, unconditional.pinnedOperands, isConditional);
-    visit(setting.flushedOperands, unconditional.flushedOperands,
-          isConditional);
-    visit(setting.outOfRange, unconditional.outOfRange, isConditional);
-    visit(setting.underflow, unconditional.underflow, isConditional);
+    forEachStatement(setting, unconditional, [&](auto &says, auto &isSaid) {
+      if (isConditional && isSaid)
+        says.reset();
+      else if (!isConditional && says)
+        isSaid = says;
+    });
     std::string effect = describeEffect(setting);
     if (isConditional && !effect.empty())
       statements.push_back({std::move(conditions), std::move(effect),
@@ -448,5 +595,15 @@ llvm::Error Policy::keepOperator(llvm::StringRef op) {
 
 llvm::StringRef Policy::name() const { return table->name; }
 std::optional<FloatFormat> Policy::low() const { return table->low; }
+std::optional<bool> Policy::keepsInput(llvm::StringRef name) const {
+  if (!table->keptInputs)
+    return std::nullopt;
+  return table->keptInputs->keeps(name);
+}
+std::optional<bool> Policy::keepsOutput(llvm::StringRef name) const {
+  if (!table->keptOutputs)
+    return std::nullopt;
+  return table->keptOutputs->keeps(name);
+}
 OutOfRange Policy::outOfRange() const { return table->outOfRange; }
 Underflow Policy::underflow() const { return table->underflow; }

@@ -60,6 +60,7 @@ private:
   llvm::Error parseLow(const PolicyValue &value);
   llvm::Error parseOutOfRange(const PolicyValue &value);
   llvm::Error parseUnderflow(const PolicyValue &value);
+  llvm::Error parseKeepIOTypes(const PolicyValue &value);
   llvm::Error parseCategories(const PolicyValue &value);
   llvm::Error parseNoPull(const PolicyValue &value);
   llvm::Error parsePin(const PolicyValue &value);
@@ -82,6 +83,8 @@ private:
   llvm::Error parseRule(const PolicyValue &value);
   llvm::Error parseRuleOperators(const PolicyValue &value, Rule &rule);
   llvm::Error parseRuleNodes(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRuleOutputs(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRuleScopes(const PolicyValue &value, Rule &rule);
   llvm::Error parseRuleWhen(const PolicyValue &value, Rule &rule);
   llvm::Error parseRuleCategory(const PolicyValue &value, Rule &rule);
   llvm::Error parseRuleNoPull(const PolicyValue &value, Rule &rule);
@@ -89,12 +92,29 @@ private:
   llvm::Error parseRuleFlush(const PolicyValue &value, Rule &rule);
   llvm::Error parseRuleOutOfRange(const PolicyValue &value, Rule &rule);
   llvm::Error parseRuleUnderflow(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRuleLow(const PolicyValue &value, Rule &rule);
+  llvm::Error parseRuleIsland(const PolicyValue &value, Rule &rule);
   llvm::Error parseRuleReason(const PolicyValue &value, Rule &rule);
   llvm::Error parseWhenConstant(const PolicyValue &value, Rule &rule);
   llvm::Error parseWhenElements(const PolicyValue &value, Rule &rule);
+  llvm::Error parseWhenShape(const PolicyValue &value, Rule &rule);
+  llvm::Error parseWhenAbsmax(const PolicyValue &value, Rule &rule);
+  llvm::Error parseWhenReduction(const PolicyValue &value, Rule &rule);
+  llvm::Error parseWhenAttributes(const PolicyValue &value, Rule &rule);
+  llvm::Error parseWhenLow(const PolicyValue &value, Rule &rule);
 
   // Values.
   llvm::Expected<OperatorSpelling> parseOperator(const PolicyValue &value);
+  llvm::Error parseExpressions(const PolicyValue &value, llvm::StringRef what,
+                               Expressions &expressions);
+  llvm::Expected<bool> parseSwitch(const PolicyValue &value);
+  llvm::Expected<FloatFormat> parseLowFormat(const PolicyValue &value);
+  llvm::Expected<NumberRange> parseNumbers(const PolicyValue &value,
+                                           llvm::StringRef what);
+  /// Calls `read` with the position and the value of each entry of a mapping.
+  llvm::Error forEachOperand(
+      const PolicyValue &value, llvm::StringRef what,
+      llvm::function_ref<llvm::Error(unsigned, const PolicyValue &)> read);
   llvm::Expected<unsigned> parsePosition(const PolicyValue &value);
   llvm::Expected<llvm::SmallVector<unsigned, 4>>
   parsePositions(const PolicyValue &value);
@@ -192,6 +212,7 @@ llvm::Error FileParser::parse(const PolicyValue &root) {
       {"low", &FileParser::parseLow},
       {"out_of_range", &FileParser::parseOutOfRange},
       {"underflow", &FileParser::parseUnderflow},
+      {"keep_io_types", &FileParser::parseKeepIOTypes},
       {"categories", &FileParser::parseCategories},
       {"no_pull", &FileParser::parseNoPull},
       {"pin", &FileParser::parsePin},
@@ -207,12 +228,34 @@ llvm::Error FileParser::parseExtends(const PolicyValue &) {
 }
 
 llvm::Error FileParser::parseLow(const PolicyValue &value) {
-  static constexpr std::pair<llvm::StringLiteral, FloatFormat> choices[] = {
-      {"fp16", FloatFormat::fp16()}, {"bf16", FloatFormat::bf16()}};
-  auto low = parseChoice(value, choices);
+  auto low = parseLowFormat(value);
   if (!low)
     return low.takeError();
   table.low = *low;
+  return llvm::Error::success();
+}
+
+/// For all inputs and outputs, or by name.
+llvm::Error FileParser::parseKeepIOTypes(const PolicyValue &value) {
+  KeptInterface inputs, outputs;
+  if (value.kind == Kind::Mapping) {
+    for (const auto &[name, names] : value.entries) {
+      if (name.text != "inputs" && name.text != "outputs")
+        return error(name,
+                     "unknown key " + quoted(name.text) +
+                         nearestNameOrAll(name.text, {"inputs", "outputs"}));
+      KeptInterface &kept = name.text == "inputs" ? inputs : outputs;
+      if (llvm::Error failure = parseExpressions(names, "names", kept.names))
+        return failure;
+    }
+  } else {
+    auto all = parseSwitch(value);
+    if (!all)
+      return all.takeError();
+    inputs.all = outputs.all = *all;
+  }
+  table.keptInputs = std::move(inputs);
+  table.keptOutputs = std::move(outputs);
   return llvm::Error::success();
 }
 
@@ -441,6 +484,8 @@ llvm::Error FileParser::parseRule(const PolicyValue &value) {
   static constexpr Key<Rule &> keys[] = {
       {"operators", &FileParser::parseRuleOperators},
       {"nodes", &FileParser::parseRuleNodes},
+      {"outputs", &FileParser::parseRuleOutputs},
+      {"scopes", &FileParser::parseRuleScopes},
       {"when", &FileParser::parseRuleWhen},
       {"category", &FileParser::parseRuleCategory},
       {"no_pull", &FileParser::parseRuleNoPull},
@@ -448,6 +493,8 @@ llvm::Error FileParser::parseRule(const PolicyValue &value) {
       {"flush", &FileParser::parseRuleFlush},
       {"out_of_range", &FileParser::parseRuleOutOfRange},
       {"underflow", &FileParser::parseRuleUnderflow},
+      {"low", &FileParser::parseRuleLow},
+      {"island", &FileParser::parseRuleIsland},
       {"reason", &FileParser::parseRuleReason},
   };
   Rule rule;
@@ -455,10 +502,9 @@ llvm::Error FileParser::parseRule(const PolicyValue &value) {
           parseMapping<Rule &>(value, "key of a rule", keys, rule))
     return failure;
   Setting &setting = rule.setting;
-  if (!setting.category && !setting.noPull && !setting.pinnedOperands &&
-      !setting.flushedOperands && !setting.outOfRange && !setting.underflow)
+  if (setting.isSilent())
     return error(value, "expected the rule to say one of category, no_pull, "
-                        "pin, flush, out_of_range, underflow");
+                        "pin, flush, out_of_range, underflow, low, island");
   setting.reason = place(value);
   if (setting.category)
     setting.reason += (": " + stringifyCategory(*setting.category)).str();
@@ -491,21 +537,15 @@ llvm::Error FileParser::parseRuleOperators(const PolicyValue &value,
 }
 
 llvm::Error FileParser::parseRuleNodes(const PolicyValue &value, Rule &rule) {
-  llvm::Error failure =
-      forEach(value, "a regular expression on node names",
-              [&](const PolicyValue &item) -> llvm::Error {
-                if (llvm::Error failure =
-                        expect(item, Kind::Scalar, "a regular expression"))
-                  return failure;
-                auto regex = compileNodeExpression(item.text);
-                if (!regex)
-                  return error(item, llvm::toString(regex.takeError()));
-                rule.setting.nodes.push_back(std::move(*regex));
-                return llvm::Error::success();
-              });
-  if (!failure && rule.setting.nodes.empty())
-    return error(value, "expected at least one regular expression");
-  return failure;
+  return parseExpressions(value, "node names", rule.setting.nodes);
+}
+
+llvm::Error FileParser::parseRuleOutputs(const PolicyValue &value, Rule &rule) {
+  return parseExpressions(value, "output names", rule.setting.outputs);
+}
+
+llvm::Error FileParser::parseRuleScopes(const PolicyValue &value, Rule &rule) {
+  return parseExpressions(value, "names of scopes", rule.setting.scopes);
 }
 
 llvm::Error FileParser::parseRuleWhen(const PolicyValue &value, Rule &rule) {
@@ -515,6 +555,11 @@ llvm::Error FileParser::parseRuleWhen(const PolicyValue &value, Rule &rule) {
   static constexpr Key<Rule &> conditions[] = {
       {"constant", &FileParser::parseWhenConstant},
       {"elements", &FileParser::parseWhenElements},
+      {"shape", &FileParser::parseWhenShape},
+      {"absmax", &FileParser::parseWhenAbsmax},
+      {"reduction", &FileParser::parseWhenReduction},
+      {"attributes", &FileParser::parseWhenAttributes},
+      {"low", &FileParser::parseWhenLow},
   };
   return parseMapping<Rule &>(value, "condition", conditions, rule);
 }
@@ -530,21 +575,93 @@ llvm::Error FileParser::parseWhenConstant(const PolicyValue &value,
 
 llvm::Error FileParser::parseWhenElements(const PolicyValue &value,
                                           Rule &rule) {
-  if (llvm::Error failure = expect(
-          value, Kind::Mapping, "a mapping from operand positions to numbers"))
+  return forEachOperand(
+      value, "numbers",
+      [&](unsigned position, const PolicyValue &item) -> llvm::Error {
+        auto range = parseNumbers(item, "a number of elements");
+        if (!range)
+          return range.takeError();
+        rule.setting.operandElements.emplace_back(position, *range);
+        return llvm::Error::success();
+      });
+}
+
+llvm::Error FileParser::parseWhenShape(const PolicyValue &value, Rule &rule) {
+  return forEachOperand(
+      value, "shapes",
+      [&](unsigned position, const PolicyValue &item) -> llvm::Error {
+        if (llvm::Error failure = expect(item, Kind::List, "a list of sizes"))
+          return failure;
+        auto &[_, shape] = rule.setting.operandShapes.emplace_back();
+        rule.setting.operandShapes.back().first = position;
+        for (const PolicyValue &size : item.items) {
+          if (size.kind == Kind::Scalar && size.text == "any") {
+            shape.push_back(std::nullopt);
+            continue;
+          }
+          auto range = parseNumbers(size, "'any' or a size");
+          if (!range)
+            return range.takeError();
+          shape.push_back(*range);
+        }
+        return llvm::Error::success();
+      });
+}
+
+llvm::Error FileParser::parseWhenAbsmax(const PolicyValue &value, Rule &rule) {
+  return forEachOperand(
+      value, "magnitudes",
+      [&](unsigned position, const PolicyValue &item) -> llvm::Error {
+        std::optional<MagnitudeRange> range = parseMagnitudeRange(item.text);
+        if (!range)
+          return error(item, "expected a magnitude as '1e4', '1e4+' or "
+                             "'10..1e4', got " +
+                                 item.describe());
+        rule.setting.operandAbsmax.emplace_back(position, *range);
+        return llvm::Error::success();
+      });
+}
+
+llvm::Error FileParser::parseWhenReduction(const PolicyValue &value,
+                                           Rule &rule) {
+  auto range = parseNumbers(value, "a number of elements");
+  if (!range)
+    return range.takeError();
+  rule.setting.reductionLength = *range;
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseWhenAttributes(const PolicyValue &value,
+                                            Rule &rule) {
+  if (llvm::Error failure = expect(value, Kind::Mapping,
+                                   "a mapping from attribute names to values"))
     return failure;
-  for (const auto &[key, number] : value.entries) {
-    auto position = parsePosition(key);
-    if (!position)
-      return position.takeError();
-    std::optional<NumberRange> range = parseNumberRange(number.text);
-    if (!range)
-      return error(number, "expected a number of elements as 'N', 'N+' or "
-                           "'N-M', got " +
-                               number.describe());
-    rule.setting.operandElements.emplace_back(*position, *range);
+  for (const auto &[name, values] : value.entries) {
+    llvm::SmallVector<std::string, 1> texts;
+    if (llvm::Error failure =
+            forEach(values, "a value or a list of values",
+                    [&](const PolicyValue &item) -> llvm::Error {
+                      if (llvm::Error failure =
+                              expect(item, Kind::Scalar, "a number or a text"))
+                        return failure;
+                      texts.push_back(item.text);
+                      return llvm::Error::success();
+                    }))
+      return failure;
+    rule.setting.attributes.emplace_back(name.text, std::move(texts));
   }
   return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseWhenLow(const PolicyValue &value, Rule &rule) {
+  return forEach(value, "a list of formats",
+                 [&](const PolicyValue &item) -> llvm::Error {
+                   auto format = parseLowFormat(item);
+                   if (!format)
+                     return format.takeError();
+                   rule.setting.lowFormats.push_back(*format);
+                   return llvm::Error::success();
+                 });
 }
 
 llvm::Error FileParser::parseRuleCategory(const PolicyValue &value,
@@ -559,12 +676,26 @@ llvm::Error FileParser::parseRuleCategory(const PolicyValue &value,
 }
 
 llvm::Error FileParser::parseRuleNoPull(const PolicyValue &value, Rule &rule) {
-  static constexpr std::pair<llvm::StringLiteral, bool> choices[] = {
-      {"true", true}, {"false", false}};
-  auto choice = parseChoice(value, choices);
+  auto choice = parseSwitch(value);
   if (!choice)
     return choice.takeError();
   rule.setting.noPull = *choice;
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseRuleLow(const PolicyValue &value, Rule &rule) {
+  auto low = parseLowFormat(value);
+  if (!low)
+    return low.takeError();
+  rule.setting.low = *low;
+  return llvm::Error::success();
+}
+
+llvm::Error FileParser::parseRuleIsland(const PolicyValue &value, Rule &rule) {
+  auto choice = parseSwitch(value);
+  if (!choice)
+    return choice.takeError();
+  rule.setting.island = *choice;
   return llvm::Error::success();
 }
 
@@ -626,6 +757,67 @@ FileParser::parseOperator(const PolicyValue &value) {
   if (llvm::Error failure = checkOperatorIsKnown(spelling->key))
     return error(value, llvm::toString(std::move(failure)));
   return spelling;
+}
+
+/// One regular expression, or a list of them.
+llvm::Error FileParser::parseExpressions(const PolicyValue &value,
+                                         llvm::StringRef what,
+                                         Expressions &expressions) {
+  std::string expected = ("a regular expression on " + what).str();
+  llvm::Error failure =
+      forEach(value, expected, [&](const PolicyValue &item) -> llvm::Error {
+        if (llvm::Error failure =
+                expect(item, Kind::Scalar, "a regular expression"))
+          return failure;
+        auto regex = compileNodeExpression(item.text);
+        if (!regex)
+          return error(item, llvm::toString(regex.takeError()));
+        expressions.push_back(std::move(*regex));
+        return llvm::Error::success();
+      });
+  if (!failure && expressions.empty())
+    return error(value, "expected at least one regular expression");
+  return failure;
+}
+
+llvm::Expected<bool> FileParser::parseSwitch(const PolicyValue &value) {
+  static constexpr std::pair<llvm::StringLiteral, bool> choices[] = {
+      {"true", true}, {"false", false}};
+  return parseChoice(value, choices);
+}
+
+llvm::Expected<FloatFormat>
+FileParser::parseLowFormat(const PolicyValue &value) {
+  static constexpr std::pair<llvm::StringLiteral, FloatFormat> choices[] = {
+      {"fp16", FloatFormat::fp16()},
+      {"bf16", FloatFormat::bf16()},
+      {"tf32", FloatFormat::tf32()}};
+  return parseChoice(value, choices);
+}
+
+llvm::Expected<NumberRange> FileParser::parseNumbers(const PolicyValue &value,
+                                                     llvm::StringRef what) {
+  std::optional<NumberRange> range = parseNumberRange(value.text);
+  if (range)
+    return *range;
+  return error(value, "expected " + what + " as 'N', 'N+' or 'N-M', got " +
+                          value.describe());
+}
+
+llvm::Error FileParser::forEachOperand(
+    const PolicyValue &value, llvm::StringRef what,
+    llvm::function_ref<llvm::Error(unsigned, const PolicyValue &)> read) {
+  std::string expected = ("a mapping from operand positions to " + what).str();
+  if (llvm::Error failure = expect(value, Kind::Mapping, expected))
+    return failure;
+  for (const auto &[key, item] : value.entries) {
+    auto position = parsePosition(key);
+    if (!position)
+      return position.takeError();
+    if (llvm::Error failure = read(*position, item))
+      return failure;
+  }
+  return llvm::Error::success();
 }
 
 llvm::Expected<unsigned> FileParser::parsePosition(const PolicyValue &value) {

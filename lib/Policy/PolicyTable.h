@@ -39,6 +39,19 @@ struct NumberRange {
   }
 };
 
+/// Magnitudes from the first to the last, both included.
+struct MagnitudeRange {
+  double first = 0;
+  double last = std::numeric_limits<double>::infinity();
+
+  bool contains(double value) const { return first <= value && value <= last; }
+};
+
+/// Reads "1e4", "1e4+" or "10..1e4"; none if the text is none of these.
+std::optional<MagnitudeRange> parseMagnitudeRange(llvm::StringRef text);
+
+using Expressions = std::vector<std::shared_ptr<const llvm::Regex>>;
+
 /// Reads "N", "N+" or "N-M"; none if the text is none of these.
 std::optional<NumberRange> parseNumberRange(llvm::StringRef text);
 
@@ -50,11 +63,28 @@ struct Setting {
   // What it matches: all of these.
   NumberRange versions;
   /// Any of these, on the whole of the node's name; empty matches all.
-  std::vector<std::shared_ptr<const llvm::Regex>> nodes;
+  Expressions nodes;
+  /// The same for the name of any of its outputs, and for that of anything it
+  /// is part of.
+  Expressions outputs, scopes;
   /// Operands that all must be constants.
   llvm::SmallVector<unsigned, 2> constantOperands;
   /// Operands that all must have so many elements.
   llvm::SmallVector<std::pair<unsigned, NumberRange>, 1> operandElements;
+  /// Operands that all must have as many dimensions, of these sizes; none for
+  /// a dimension of any size.
+  llvm::SmallVector<
+      std::pair<unsigned, llvm::SmallVector<std::optional<NumberRange>, 4>>, 0>
+      operandShapes;
+  /// Operands whose largest magnitude must be in these ranges.
+  llvm::SmallVector<std::pair<unsigned, MagnitudeRange>, 0> operandAbsmax;
+  std::optional<NumberRange> reductionLength;
+  /// The program's low format must be one of these; empty matches all.
+  llvm::SmallVector<FloatFormat, 0> lowFormats;
+  /// Attributes that all must have one of these values.
+  llvm::SmallVector<std::pair<std::string, llvm::SmallVector<std::string, 1>>,
+                    0>
+      attributes;
 
   // What it says.
   std::optional<Category> category;
@@ -63,11 +93,23 @@ struct Setting {
   std::optional<llvm::SmallVector<unsigned, 4>> flushedOperands;
   std::optional<OutOfRange> outOfRange;
   std::optional<Underflow> underflow;
+  std::optional<FloatFormat> low;
+  std::optional<bool> island;
 
   /// The text of Decision::rule.
   std::string reason;
 
   bool matches(const OperationDescription &op) const;
+  /// True if it says nothing, whatever it matches.
+  bool isSilent() const;
+};
+
+/// Which inputs or outputs keep their types.
+struct KeptInterface {
+  bool all = false;
+  Expressions names;
+
+  bool keeps(llvm::StringRef name) const;
 };
 
 /// An operator as policies spell it, `[domain:]Name[@versions]`.
@@ -123,6 +165,7 @@ struct Policy::Table {
   std::optional<FloatFormat> low;
   OutOfRange outOfRange = OutOfRange::KeepFloat32;
   Underflow underflow = Underflow::KeepFloat32;
+  std::optional<detail::KeptInterface> keptInputs, keptOutputs;
   /// Decision::rule of an operator without a category.
   std::string notListed;
 

@@ -93,7 +93,8 @@ FailureOr<Policy> AnnotatePrecisionPass::loadPolicy() {
 FailureOr<PrecisionOptions>
 AnnotatePrecisionPass::getOptions(const Policy &policy) {
   PrecisionOptions options;
-  options.keepIOTypes = keepIOTypes;
+  if (ioTypes != IOTypes::Policy)
+    options.keepIOTypes = ioTypes == IOTypes::Keep;
   options.placement = placement;
   for (const std::string &dimension : dimensions)
     if (llvm::Error error = options.costs.addDimension(dimension))
@@ -102,9 +103,10 @@ AnnotatePrecisionPass::getOptions(const Policy &policy) {
       low.empty() ? policy.low().value_or(FloatFormat::fp16())
                   : FloatFormat::parse(low);
   if (!format ||
-      (*format != FloatFormat::fp16() && *format != FloatFormat::bf16()))
+      (*format != FloatFormat::fp16() && *format != FloatFormat::bf16() &&
+       *format != FloatFormat::tf32()))
     return getOperation().emitError()
-           << "expects fp16 or bf16 as the low format, but got '"
+           << "expects fp16, bf16 or tf32 as the low format, but got '"
            << (format ? format->name() : low.getValue()) << "'";
   options.low = *format;
   return options;
@@ -158,6 +160,9 @@ void AnnotatePrecisionPass::annotateOperations(
     ArrayAttr precision = toAttribute(decision.elementTypes);
     Annotations annotations;
     annotations.add(AMPDialect::kPrecision, precision);
+    if (decision.computesTF32)
+      annotations.add(AMPDialect::kCompute,
+                      StringAttr::get(&getContext(), "tf32"));
     if (reasons) {
       annotations.add(
           AMPDialect::kCategory,
@@ -197,7 +202,11 @@ void AnnotatePrecisionPass::runOnOperation() {
   if (failed(analysis))
     return signalPassFailure();
 
-  removeAnnotations(getOperation());
+  removeAnnotations(getOperation(),
+                    {AMPDialect::kPrecision, AMPDialect::kResultTypes,
+                     AMPDialect::kArgumentTypes, AMPDialect::kOverflow,
+                     AMPDialect::kCompute, AMPDialect::kCategory,
+                     AMPDialect::kReason});
   annotateOperations(*analysis);
   annotateOverflows(*analysis);
   getOperation().walk([&](Operation *op) {

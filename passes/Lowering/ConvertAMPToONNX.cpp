@@ -95,13 +95,60 @@ void alignOpset(func::FuncOp function, int64_t modelVersion) {
                     all.getDictionary(function.getContext()));
 }
 
+/// What a node computes in is its metadata, for whoever compiles the model.
+constexpr StringLiteral kComputeKey = "amp.compute";
+
+/// Writes `amp.compute` into the metadata, or removes what an earlier
+/// conversion has left there.
+void convertCompute(Operation *op) {
+  auto compute = op->getAttrOfType<StringAttr>(AMPDialect::kCompute);
+  op->removeDiscardableAttr(AMPDialect::kCompute);
+  auto fields = op->getAttrOfType<DictionaryAttr>(onnx::ONNXDialect::kNode);
+  auto metadata =
+      fields ? fields.getAs<ArrayAttr>("metadata_props") : ArrayAttr();
+  Builder builder(op->getContext());
+  SmallVector<Attribute> entries;
+  bool isKnown = false;
+  if (metadata) {
+    for (Attribute entry : metadata) {
+      auto pair = dyn_cast<DictionaryAttr>(entry);
+      auto key = pair ? pair.getAs<StringAttr>("key") : StringAttr();
+      if (key && key == kComputeKey)
+        isKnown = true;
+      else
+        entries.push_back(entry);
+    }
+  }
+  if (!compute && !isKnown)
+    return;
+  if (compute)
+    entries.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr("key", builder.getStringAttr(kComputeKey)),
+         builder.getNamedAttr("value", compute)}));
+  NamedAttrList all(fields);
+  if (entries.empty())
+    all.erase("metadata_props");
+  else
+    all.set("metadata_props", builder.getArrayAttr(entries));
+  if (all.empty())
+    op->removeDiscardableAttr(onnx::ONNXDialect::kNode);
+  else
+    op->setDiscardableAttr(onnx::ONNXDialect::kNode,
+                           all.getDictionary(op->getContext()));
+}
+
 struct ConvertAMPToONNXPass final
     : impl::ConvertAMPToONNXBase<ConvertAMPToONNXPass> {
   using Base::Base;
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    getOperation()->walk(convertDefault);
+    getOperation()->walk([](Operation *op) {
+      if (auto input = dyn_cast<onnx::DefaultInputOp>(op))
+        convertDefault(input);
+      else
+        convertCompute(op);
+    });
     llvm::SetVector<func::FuncOp> functions;
     WalkResult result = getOperation()->walk([&](CastOp cast) {
       if (auto function = cast->getParentOfType<func::FuncOp>();

@@ -12,8 +12,8 @@
 // RUN:   | FileCheck %s --check-prefix=DIMENSION
 
 // PRESET: error: {{.*}}'inferense'{{.*}}'inference'
-// LOW: error: expects fp16 or bf16 as the low format, but got 'fp32'
-// NO-FORMAT: error: expects fp16 or bf16 as the low format, but got 'float15'
+// LOW: error: expects fp16, bf16 or tf32 as the low format, but got 'fp32'
+// NO-FORMAT: error: expects fp16, bf16 or tf32 as the low format, but got 'float15'
 // EXPRESSION: error: {{.*}}'('
 // DIMENSION: error: expects a dimension as NAME=SIZE with a size of 1 or more, but got 'N=0'
 

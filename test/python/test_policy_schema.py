@@ -28,6 +28,11 @@ ACCEPTED = [
     "rules: []",
     "rules: [{nodes: [a.*, b], when: {constant: 0, elements: {0: 12, 1: 4+}}, no_pull: false}]",
     "rules: [{operators: Where, out_of_range: clamp, underflow: keep, pin: 0, flush: [1]}]",
+    "{low: tf32, keep_io_types: false}",
+    "keep_io_types: {inputs: a.*, outputs: [b, c]}",
+    "rules: [{outputs: a, scopes: [b, c], low: bf16, island: true}]",
+    "rules: [{when: {shape: {0: [4, any, 8+]}, absmax: {0: 1e4+, 1: 1..2, 2: 3}}, category: keep}]",
+    "rules: [{when: {reduction: 1024+, low: [fp16, bf16], attributes: {axis: [0, 1], mode: x}}, island: false}]",
 ]
 
 REJECTED = [
@@ -75,6 +80,19 @@ REJECTED = [
     "rules: [{when: {elements: 12}, category: keep}]",
     "rules: [{when: {elements: {x: 12}}, category: keep}]",
     "rules: [{when: {elements: {0: many}}, category: keep}]",
+    "keep_io_types: some",
+    "keep_io_types: {input: x}",
+    "keep_io_types: {inputs: []}",
+    "rules: [{scopes: [], category: keep}]",
+    "rules: [{outputs: {}, category: keep}]",
+    "rules: [{nodes: a, low: fp32}]",
+    "rules: [{nodes: a, island: 1}]",
+    "rules: [{when: {shape: {0: 4}}, category: keep}]",
+    "rules: [{when: {shape: {0: [x]}}, category: keep}]",
+    "rules: [{when: {absmax: {0: many}}, category: keep}]",
+    "rules: [{when: {reduction: long}, category: keep}]",
+    "rules: [{when: {attributes: [axis]}, category: keep}]",
+    "rules: [{when: {low: fp8}, category: keep}]",
 ]
 
 
@@ -140,7 +158,7 @@ NAMES = [
         ("$defs", "categoryItems", "items", "oneOf", 1, "properties"),
     ),
     ("rules: [{category: zzzzzzzz}]", ("$defs", "category", "enum")),
-    ("low: zzzzzzzz", ("properties", "low", "enum")),
+    ("low: zzzzzzzz", ("$defs", "low", "enum")),
     ("out_of_range: zzzzzzzz", ("$defs", "outOfRange", "enum")),
     ("underflow: zzzzzzzz", ("$defs", "underflow", "enum")),
 ]

@@ -36,10 +36,10 @@ using namespace mlir;
 namespace {
 struct ConvertOptions {
   std::string input, output;
-  /// "fp16", "bf16" or "none".
+  /// "fp16", "bf16", "tf32" or "none".
   std::string dtype;
   std::string policy;
-  bool keepIOTypes = true;
+  IOTypes ioTypes = IOTypes::Policy;
   Placement placement = Placement::Optimal;
   std::vector<std::string> dimensions;
   std::vector<std::string> keepOps, keepNodes;
@@ -71,7 +71,7 @@ static int checkPolicy(ConvertOptions &options, bool hasDtype) {
 /// Fills `options`; returns the exit code, after an error if it is not 0.
 static int readOptions(const llvm::opt::InputArgList &arguments,
                        ConvertOptions &options) {
-  static constexpr StringRef dtypes[] = {"fp16", "bf16", "none"};
+  static constexpr StringRef dtypes[] = {"fp16", "bf16", "tf32", "none"};
   static constexpr StringRef placements[] = {"eager", "optimal"};
   static constexpr StringRef places[] = {"auto", "keep", "inline", "file"};
 
@@ -108,9 +108,14 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
       ExternalData::File};
   options.externalData = placeValues[*place];
 
-  options.policy = arguments.getLastArgValue(OPT_policy, kDefaultPolicy);
-  options.keepIOTypes =
-      arguments.hasFlag(OPT_keep_io_types, OPT_no_keep_io_types, true);
+  // The default policy is for formats that weights are stored in.
+  options.policy = arguments.getLastArgValue(
+      OPT_policy, options.dtype == "tf32" ? "tf32" : kDefaultPolicy);
+  if (const llvm::opt::Arg *last =
+          arguments.getLastArg(OPT_keep_io_types, OPT_no_keep_io_types))
+    options.ioTypes = last->getOption().matches(OPT_keep_io_types)
+                          ? IOTypes::Keep
+                          : IOTypes::Lower;
   options.keepOps = arguments.getAllArgValues(OPT_keep_op);
   options.keepNodes = arguments.getAllArgValues(OPT_keep_node);
   options.allowLinks = arguments.hasArg(OPT_allow_links);
@@ -167,7 +172,7 @@ static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
   AutocastPipelineOptions autocast;
   autocast.low = options.dtype;
   autocast.policy = options.policy;
-  autocast.keepIOTypes = options.keepIOTypes;
+  autocast.ioTypes = options.ioTypes;
   autocast.placement = options.placement;
   autocast.dimensions = llvm::ArrayRef(options.dimensions);
   autocast.keepOps = llvm::ArrayRef(options.keepOps);

@@ -74,8 +74,9 @@ def durable : Switch<"durable", [ConvertOption],
 // Precision
 //===----------------------------------------------------------------------===//
 
-defm dtype : Setting<"dtype", "fp16|bf16|none", [ConvertOption],
+defm dtype : Setting<"dtype", "fp16|bf16|tf32|none", [ConvertOption],
     "The low format (default: the policy's, else fp16);\n"
+    "tf32 changes no types: it marks what may multiply in it;\n"
     "none reads, verifies and writes, and changes nothing">;
 
 defm policy : Setting<"policy", "NAME|FILE", [ConvertOption, PolicyOption],
@@ -93,7 +94,8 @@ defm dim : Setting<"dim", "NAME=SIZE", [ConvertOption],
     "this name for (default: 8); can be repeated">;
 
 def keep_io_types : Switch<"keep-io-types", [ConvertOption],
-    "Inputs and outputs of the model keep their types\n(the default)">;
+    "Inputs and outputs of the model keep their types (the\n"
+    "default, unless the policy says which of them do)">;
 def no_keep_io_types : Switch<"no-keep-io-types", [ConvertOption],
     "Inputs and outputs in float32 become low as well">;
 

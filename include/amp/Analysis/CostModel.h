@@ -7,7 +7,7 @@
 // What placements are compared by. A program moves
 //
 //   sum over operations  runs * elements * (2 if low, else 4)
-//     + sum over casts   runs * elements * 6
+//     + sum over casts   runs * elements * 6 (4 between two low formats)
 //
 // bytes, where the elements of an operation are those that it reads and writes
 // and that may be low, and a cast reads one format and writes the other.

@@ -16,6 +16,13 @@ enum class Placement {
   Optimal, ///< the bytes that the whole program moves
 };
 
+/// The types of arguments and results of functions that others may call.
+enum class IOTypes {
+  Policy, ///< as the policy says, which may name some
+  Keep,   ///< stay
+  Lower,  ///< become low where they are float32
+};
+
 } // namespace amp
 
 #endif // AMP_ANALYSIS_PLACEMENT_H

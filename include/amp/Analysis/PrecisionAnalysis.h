@@ -20,6 +20,11 @@
 //              alone, what its users ask    if its users are
 //   keep       as it was                    as it was
 //
+// The low format is the program's, or what a rule of the policy says of the
+// operation: an operation is low in its own low format or not at all, and data
+// in another low format counts as float32. tf32 is a format to multiply in,
+// stored as float32: where it is the low format, no type changes.
+//
 // An operation that is never a reason to round (`no_pull`) is low only if its
 // operands are, in either, and its bytes do not count. Where no operation is
 // low by policy, those around it that are free stay float32.
@@ -56,11 +61,12 @@
 namespace amp {
 
 struct PrecisionOptions {
-  /// The low format: fp16 or bf16.
+  /// The low format: fp16, bf16 or tf32. Rules of the policy may ask for
+  /// another one.
   FloatFormat low = FloatFormat::fp16();
   /// Arguments and results of functions that others may call keep their types;
-  /// otherwise those of float32 become low.
-  bool keepIOTypes = true;
+  /// otherwise those of float32 become low. By default what the policy says.
+  std::optional<bool> keepIOTypes;
   Placement placement = Placement::Eager;
   /// For optimal placement.
   CostOptions costs;
@@ -75,6 +81,8 @@ struct PrecisionDecision {
   /// Per type variable the element type that it takes; null if it keeps its
   /// own.
   llvm::SmallVector<mlir::FloatType, 2> elementTypes;
+  /// It multiplies in tf32, although what it reads and writes is float32.
+  bool computesTF32 = false;
   /// One line, for people.
   mlir::StringAttr reason;
 };

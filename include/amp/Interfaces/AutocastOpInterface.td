@@ -79,6 +79,31 @@ def AutocastOpInterface : OpInterface<"AutocastOpInterface"> {
       "::llvm::StringRef", "getAutocastResultName",
       (ins "unsigned":$result), [{}], [{ return {}; }]>,
     InterfaceMethod<[{
+        Adds the names of what the operation was part of in the program that it
+        comes from: modules and their classes, outermost first. A policy's rules
+        match them (`scopes`). Functions and operations around this one add
+        themselves.
+      }],
+      "void", "getAutocastScopes",
+      (ins "::llvm::SmallVectorImpl<::std::string> &":$scopes), [{}],
+      [{ return; }]>,
+    InterfaceMethod<[{
+        Returns the value of the attribute that a user knows by this name, or
+        its default: an integer in decimal digits, or a text; none if there is
+        no such attribute, or it is of another kind. A policy's rules may ask
+        for it.
+      }],
+      "::std::optional<::std::string>", "getAutocastAttribute",
+      (ins "::llvm::StringRef":$name), [{}], [{ return ::std::nullopt; }]>,
+    InterfaceMethod<[{
+        Returns how many numbers the operation adds up, or compares, for each
+        element of its result: the inner dimension of a matrix product, the size
+        of a window, the size of the axes that are reduced. None if that is not
+        known, or the operation reduces nothing.
+      }],
+      "::std::optional<int64_t>", "getReductionLength", (ins), [{}],
+      [{ return ::std::nullopt; }]>,
+    InterfaceMethod<[{
         Returns the operand's type variable, or -1 if its type is fixed: it has
         no float elements, or the operator admits one type there only. Called
         for every operand by every pass; must not depend on element types, so

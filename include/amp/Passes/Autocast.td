@@ -21,6 +21,12 @@ defvar placementValues = [{::llvm::cl::values(
   clEnumValN(::amp::Placement::Optimal, "optimal",
              "so that the program moves as few bytes as it can"))}];
 
+defvar ioTypesValues = [{::llvm::cl::values(
+  clEnumValN(::amp::IOTypes::Keep, "true", "they do"),
+  clEnumValN(::amp::IOTypes::Lower, "false", "those of float32 become low"),
+  clEnumValN(::amp::IOTypes::Policy, "policy",
+             "as the policy says, which may name some of them"))}];
+
 def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
   let summary = "Decide which operations run in which float format";
   let description = [{
@@ -49,11 +55,13 @@ def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
   let dependentDialects = ["::amp::AMPDialect"];
   let options = [
     Option<"low", "low", "std::string", /*default=*/"",
-           "Low format, fp16 or bf16 (default: the policy's, else fp16)">,
+           "Low format, fp16, bf16 or tf32 (default: the policy's, else fp16)">,
     Option<"policy", "policy", "std::string", /*default=*/"\"inference\"",
            "Name of a preset, or path of a policy file">,
-    Option<"keepIOTypes", "keep-io-types", "bool", /*default=*/"true",
-           "Public functions keep the types of arguments and results">,
+    Option<"ioTypes", "keep-io-types", "::amp::IOTypes",
+           /*default=*/"::amp::IOTypes::Policy",
+           "Public functions keep the types of arguments and results",
+           ioTypesValues>,
     Option<"placement", "placement", "::amp::Placement",
            /*default=*/"::amp::Placement::Eager",
            "How formats are chosen where the policy leaves it open",
@@ -177,8 +185,8 @@ def VerifyPrecision : Pass<"amp-verify-precision", "::mlir::ModuleOp"> {
 def StripAnnotations : Pass<"amp-strip-annotations", "::mlir::ModuleOp"> {
   let summary = "Remove the attributes of amp-annotate-precision";
   let description = [{
-    Removes every discardable attribute of the `amp` dialect: what is left is the
-    program alone.
+    Removes every discardable attribute of the `amp` dialect but `amp.compute`:
+    what is left is the program alone.
 
     Before:
 

@@ -23,16 +23,21 @@ struct AutocastPipelineOptions
   Option<std::string> low{
       *this, "low",
       llvm::cl::desc(
-          "Low format, fp16 or bf16 (default: the policy's, else fp16)")};
+          "Low format, fp16, bf16 or tf32 (default: the policy's, else fp16)")};
   Option<std::string> policy{
       *this, "policy",
       llvm::cl::desc("Name of a preset, or path of a policy file"),
       llvm::cl::init("inference")};
-  Option<bool> keepIOTypes{
+  Option<IOTypes> ioTypes{
       *this, "keep-io-types",
       llvm::cl::desc(
           "Public functions keep the types of arguments and results"),
-      llvm::cl::init(true)};
+      llvm::cl::init(IOTypes::Policy),
+      llvm::cl::values(
+          clEnumValN(IOTypes::Keep, "true", "they do"),
+          clEnumValN(IOTypes::Lower, "false", "those of float32 become low"),
+          clEnumValN(IOTypes::Policy, "policy",
+                     "as the policy says, which may name some of them"))};
   Option<Placement> placement{
       *this, "placement",
       llvm::cl::desc("How formats are chosen where the policy leaves it open"),

@@ -86,8 +86,28 @@ struct OperationDescription {
   llvm::function_ref<bool(unsigned)> isConstantOperand;
   /// The number of elements of the operand at this position; none if there is
   /// no such operand or its shape is not known. A null function counts as
-  /// "not known": conditions on sizes then do not hold.
+  /// "not known": conditions on sizes then do not hold. So for the other
+  /// functions here.
   llvm::function_ref<std::optional<uint64_t>(unsigned)> operandElements;
+  /// The sizes of the dimensions of the operand at this position, -1 for those
+  /// not known; none if not even their number is known.
+  llvm::function_ref<std::optional<llvm::SmallVector<int64_t>>(unsigned)>
+      operandShape;
+  /// The largest finite magnitude in the operand at this position: of a
+  /// constant, or measured.
+  llvm::function_ref<std::optional<double>(unsigned)> operandAbsmax;
+  /// How many numbers the operation adds up, or compares, for each element of
+  /// its result.
+  llvm::function_ref<std::optional<int64_t>()> reductionLength;
+  /// The value of the attribute of this name, or its default: a number in
+  /// decimal digits, or a text.
+  llvm::function_ref<std::optional<std::string>(llvm::StringRef)> attribute;
+  /// The names of what the operation is part of: of the modules of the program
+  /// that it was exported from, their classes, the local function, and the
+  /// nodes whose subgraphs hold it.
+  llvm::function_ref<llvm::SmallVector<std::string>()> scopes;
+  /// The program's low format; bottom counts as "not known".
+  FloatFormat low;
 };
 
 /// What a policy says of one operation.
@@ -106,6 +126,13 @@ struct Decision {
   /// For this operation's constant operands.
   OutOfRange outOfRange = OutOfRange::KeepFloat32;
   Underflow underflow = Underflow::KeepFloat32;
+  /// The low format of this operation (fp16, bf16 or tf32); none for that of
+  /// the program. tf32 is computed in, never stored: the operation's types
+  /// stay.
+  std::optional<FloatFormat> low;
+  /// The operation runs in float32, and so does what leads only to it, up to
+  /// operations that are allowed to be low: the arithmetic around a loss.
+  bool island = false;
   /// Why, for people: "policy 'inference': Softmax is deny: …". Owned by the
   /// policy; valid until the policy is changed or destroyed.
   llvm::StringRef rule;
@@ -181,8 +208,14 @@ public:
   /// The preset's name, or the path of the file without folder and extension.
   llvm::StringRef name() const;
 
-  /// The low format that the policy asks for; none if it leaves the choice.
+  /// The low format that the policy asks for (fp16, bf16 or tf32); none if it
+  /// leaves the choice.
   std::optional<FloatFormat> low() const;
+
+  /// Whether an input (output) of the program keeps its type; none if the
+  /// policy does not say.
+  std::optional<bool> keepsInput(llvm::StringRef name) const;
+  std::optional<bool> keepsOutput(llvm::StringRef name) const;
 
   /// For constants, unless a rule says otherwise of an operation
   /// (Decision::outOfRange, Decision::underflow are what to use).

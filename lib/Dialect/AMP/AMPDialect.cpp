@@ -161,7 +161,8 @@ LogicalResult AMPDialect::verifyOperationAttribute(Operation *op,
     return verifyResultTypes(op, attribute);
   if (name == kArgumentTypes)
     return verifyArgumentTypes(op, attribute);
-  if (name != kCategory && name != kReason && name != kOverflow)
+  if (name != kCategory && name != kReason && name != kOverflow &&
+      name != kCompute)
     return op->emitOpError()
            << "has no attribute '" << name << "' in dialect 'amp'";
   auto string = dyn_cast<StringAttr>(value);
@@ -172,6 +173,10 @@ LogicalResult AMPDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError() << "expects attribute '" << name
                              << "' to be 'saturate' or 'infinity', but got '"
                              << string.getValue() << "'";
+  if (name == kCompute && string != "tf32")
+    return op->emitOpError()
+           << "expects attribute '" << name << "' to be 'tf32', but got '"
+           << string.getValue() << "'";
   return success();
 }
 

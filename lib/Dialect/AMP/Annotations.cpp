@@ -34,8 +34,9 @@ void amp::removeAnnotations(Operation *root, ArrayRef<StringRef> names) {
 
 void amp::removeAnnotations(Operation *root) {
   root->walk([](Operation *op) {
-    filterAttributes(op,
-                     [](StringRef name) { return !name.starts_with("amp."); });
+    filterAttributes(op, [](StringRef name) {
+      return !name.starts_with("amp.") || name == AMPDialect::kCompute;
+    });
   });
 }
 

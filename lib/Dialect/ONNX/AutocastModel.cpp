@@ -6,11 +6,15 @@
 
 #include "AutocastModel.h"
 
+#include "ReductionLength.h"
+
 #include "amp/Dialect/ONNX/ElementType.h"
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/Schema.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -41,6 +45,32 @@ TypedAttr repeatedValue(Operation *op) {
   return DenseElementsAttr::get(RankedTensorType::get({1}, f32), 0.0f);
 }
 
+/// PyTorch's exporter writes where a node comes from into its metadata:
+/// `namespace` is ": Model/encoder: pkg.Encoder/linear: aten.linear.default", a
+/// path of the module's qualified name and its class.
+void addScopes(Operation *op, SmallVectorImpl<std::string> &scopes) {
+  auto fields = op->getAttrOfType<DictionaryAttr>(ONNXDialect::kNode);
+  auto metadata =
+      fields ? fields.getAs<ArrayAttr>("metadata_props") : ArrayAttr();
+  if (!metadata)
+    return;
+  for (Attribute entry : metadata) {
+    auto pair = dyn_cast<DictionaryAttr>(entry);
+    auto key = pair ? pair.getAs<StringAttr>("key") : StringAttr();
+    auto value = pair ? pair.getAs<StringAttr>("value") : StringAttr();
+    if (!key || key != "namespace" || !value)
+      continue;
+    SmallVector<StringRef> levels;
+    value.getValue().split(levels, '/', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    for (StringRef level : levels) {
+      auto [module, className] = level.split(": ");
+      for (StringRef name : {module, className})
+        if (!name.trim().empty())
+          scopes.push_back(name.trim().str());
+    }
+  }
+}
+
 struct Model : AutocastOpInterface::FallbackModel<Model> {
   StringRef getAutocastDomain(Operation *op) const {
     const OperatorInfo *info = lookupOperator(op->getName());
@@ -66,6 +96,30 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
     auto name = position < names.size() ? dyn_cast<StringAttr>(names[position])
                                         : StringAttr();
     return name ? name.getValue() : StringRef();
+  }
+
+  void getAutocastScopes(Operation *op,
+                         SmallVectorImpl<std::string> &scopes) const {
+    addScopes(op, scopes);
+  }
+  std::optional<std::string> getAutocastAttribute(Operation *op,
+                                                  StringRef name) const {
+    if (Attribute attribute = op->getAttr(name)) {
+      if (auto number = dyn_cast<IntegerAttr>(attribute))
+        return llvm::itostr(number.getInt());
+      if (auto text = dyn_cast<StringAttr>(attribute))
+        return text.str();
+      return std::nullopt;
+    }
+    const Schema *schema = getSchema(op);
+    if (!schema)
+      return std::nullopt;
+    auto found = schema->attributes.find(name);
+    return found == schema->attributes.end() ? std::nullopt
+                                             : found->second.defaultValue;
+  }
+  std::optional<int64_t> getReductionLength(Operation *op) const {
+    return onnx::getReductionLength(op);
   }
 
   int getOperandTypeVariable(Operation *op, unsigned operand) const {

@@ -12,6 +12,7 @@
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/Schema.h"
 #include "amp/Interfaces/DimensionNames.h"
+#include "amp/Interfaces/FunctionNames.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,6 +33,33 @@ using namespace mlir;
 namespace amp::onnx {
 
 namespace {
+/// Of graphs; `onnx.graph` lists their inputs and outputs, or a local function
+/// has none.
+struct FunctionNames final : FunctionNamesInterface {
+  FunctionNames(Dialect *dialect) : FunctionNamesInterface(dialect) {}
+
+  StringRef getArgumentName(FunctionOpInterface function,
+                            unsigned argument) const final {
+    return getName(function, "input", argument);
+  }
+  StringRef getResultName(FunctionOpInterface function,
+                          unsigned result) const final {
+    return getName(function, "output", result);
+  }
+
+private:
+  static StringRef getName(Operation *function, StringRef field,
+                           unsigned index) {
+    auto graph = function->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);
+    auto values = graph ? graph.getAs<ArrayAttr>(field) : ArrayAttr();
+    if (!values || index >= values.size())
+      return {};
+    auto value = dyn_cast<DictionaryAttr>(values[index]);
+    auto name = value ? value.getAs<StringAttr>("name") : StringAttr();
+    return name ? name.getValue() : StringRef();
+  }
+};
+
 struct DimensionNamesModel
     : DimensionNamesInterface::ExternalModel<DimensionNamesModel, DimsAttr> {
   StringRef getDimensionName(Attribute dims, unsigned dimension) const {
@@ -46,6 +74,7 @@ void ONNXDialect::initialize() {
   registerTypes();
   registerAttributes();
   addBytecodeInterface(this);
+  addInterfaces<FunctionNames>();
 }
 
 void ONNXDialect::registerTypes() {

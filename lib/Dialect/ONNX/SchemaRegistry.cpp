@@ -94,6 +94,14 @@ char kindOf(OpSchema::FormalParameterOption option) {
                                         : 'v';
 }
 
+std::optional<std::string> defaultOf(const ::onnx::AttributeProto &attribute) {
+  if (attribute.has_i())
+    return std::to_string(attribute.i());
+  if (attribute.has_s())
+    return attribute.s();
+  return std::nullopt;
+}
+
 std::unique_ptr<Schema> convert(const OpSchema &schema) {
   auto result = std::make_unique<Schema>();
   result->domain = schema.domain();
@@ -135,7 +143,7 @@ std::unique_ptr<Schema> convert(const OpSchema &schema) {
   for (const auto &[name, attribute] : schema.attributes())
     result->attributes[name] = {
         static_cast<AttributeKind>(static_cast<int32_t>(attribute.type)),
-        attribute.required};
+        attribute.required, defaultOf(attribute.default_value)};
   return result;
 }
 

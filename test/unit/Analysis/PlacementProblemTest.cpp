@@ -34,7 +34,9 @@ struct Program {
 };
 } // namespace
 
-static Program generate(std::mt19937 &random, unsigned numVariables) {
+/// `otherLow` of 8 operations have another low format than the rest.
+static Program generate(std::mt19937 &random, unsigned numVariables,
+                        unsigned otherLow) {
   auto draw = [&](unsigned limit) { return unsigned(random() % limit); };
   // Small numbers make ties.
   unsigned largest = draw(2) ? 4 : 50;
@@ -46,6 +48,13 @@ static Program generate(std::mt19937 &random, unsigned numVariables) {
     for (unsigned i = 0; i < count; ++i)
       op.variables.push_back(graph.numVariables++);
     graph.operations.push_back(op);
+  }
+  // A variable that can't choose takes whatever is asked for.
+  std::vector<bool> isOther(graph.numVariables);
+  for (const PlacementGraph::Operation &op : graph.operations) {
+    bool other = draw(8) < otherLow;
+    for (Variable variable : op.variables)
+      isOther[variable] = other;
   }
   unsigned fixed = 1 + draw(5);
   auto pick = [&](unsigned around) {
@@ -63,11 +72,14 @@ static Program generate(std::mt19937 &random, unsigned numVariables) {
     for (unsigned j = draw(4); j > 0; --j) {
       Variable user = pick(i + 1);
       Use use = draw(2) || user == kLow ? Use::Reads : Use(1 + draw(2));
-      value.users.push_back({user, use});
+      value.users.push_back(
+          {user, use,
+           user != kFloat32 && isOther[user] != isOther[value.producer]});
     }
     graph.values.push_back(value);
     program.savings.push_back(draw(largest));
-    program.castCosts.push_back(draw(3 * largest));
+    program.castCosts.push_back(otherLow ? 3 * draw(largest)
+                                         : draw(3 * largest));
   }
   return program;
 }
@@ -83,7 +95,7 @@ static PlacementProblem toProblem(const Program &program) {
     const PlacementGraph::Value &value = program.graph.values[i];
     problem.addValue(value.producer, program.castCosts[i], value.adopts);
     for (PlacementGraph::User user : value.users)
-      problem.addUser(user.variable, user.use);
+      problem.addUser(user.variable, user.use, user.hasOtherLow);
   }
   return problem;
 }
@@ -94,20 +106,28 @@ static int64_t costOf(const Program &program, const Formats &isLow) {
     cost += isLow[i] ? 0 : program.savings[i];
   for (size_t i = 0; i < program.graph.values.size(); ++i) {
     const PlacementGraph::Value &value = program.graph.values[i];
-    // Whoever differs from the producer needs the same cast.
-    for (PlacementGraph::User user : value.users)
-      if (isLow[user.variable] != isLow[value.producer]) {
-        cost += program.castCosts[i];
-        break;
-      }
+    // To float32, to the producer's low format, and to the other one.
+    bool up = false, down = false, across = false;
+    for (PlacementGraph::User user : value.users) {
+      up |= !isLow[user.variable] && isLow[value.producer];
+      down |=
+          isLow[user.variable] && !user.hasOtherLow && !isLow[value.producer];
+      across |= isLow[user.variable] && user.hasOtherLow;
+    }
+    int64_t castCost = program.castCosts[i];
+    cost += up || down ? castCost : 0;
+    if (across)
+      cost += isLow[value.producer] ? castCost / 3 * 2 : castCost;
   }
   return cost;
 }
 
-static void check(std::mt19937 &random, unsigned count, unsigned maxVariables) {
+static void check(std::mt19937 &random, unsigned count, unsigned maxVariables,
+                  unsigned otherLow = 0) {
   unsigned numLow = 0, numFloat32 = 0;
   for (unsigned i = 0; i < count; ++i) {
-    Program program = generate(random, 2 + random() % (maxVariables - 2));
+    Program program =
+        generate(random, 2 + random() % (maxVariables - 2), otherLow);
     PlacementProblem problem = toProblem(program);
     problem.solve();
     Formats isLow;
@@ -123,7 +143,7 @@ static void check(std::mt19937 &random, unsigned count, unsigned maxVariables) {
     }
   }
   // There was something to decide.
-  EXPECT_GT(numLow, count);
+  EXPECT_GT(numLow, count / 2);
   EXPECT_GT(numFloat32, count / 4);
 }
 
@@ -131,6 +151,13 @@ TEST(PlacementProblem, NoChoiceIsCheaper) {
   std::mt19937 random(1);
   check(random, 20000, 9);
   check(random, 1000, 14);
+}
+
+TEST(PlacementProblem, NoChoiceIsCheaperWithTwoLowFormats) {
+  std::mt19937 random(2);
+  check(random, 10000, 9, 1);
+  check(random, 10000, 9, 4);
+  check(random, 500, 14, 3);
 }
 
 TEST(PlacementProblem, Reasons) {

@@ -53,9 +53,11 @@ static std::vector<Implication> findImplications(const PlacementGraph &graph) {
     for (PlacementGraph::User user : value.users) {
       if (user.use == Use::Joins ||
           (user.use == Use::Flows && isCarried(user.variable)))
-        implications.push_back({user.variable, value.producer});
+        implications.push_back(
+            {user.variable, user.hasOtherLow ? kFloat32 : value.producer});
       if (value.adopts)
-        implications.push_back({value.producer, user.variable});
+        implications.push_back(
+            {value.producer, user.hasOtherLow ? kFloat32 : user.variable});
     }
   return implications;
 }

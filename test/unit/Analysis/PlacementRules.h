@@ -22,6 +22,8 @@ struct PlacementGraph {
   struct User {
     PlacementProblem::Variable variable;
     PlacementProblem::Use use;
+    /// Its low format is not that of the producer.
+    bool hasOtherLow = false;
   };
   struct Value {
     PlacementProblem::Variable producer;

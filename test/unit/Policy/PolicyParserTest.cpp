@@ -43,8 +43,8 @@ TEST(PolicyParserTest, EverythingIsOptional) {
 
 #define PRESET_NAMES                                                           \
   "accuracy, apex-O1, apex-O2, apex-O3, inference, modelopt, "                 \
-  "onnxconverter-common, ort-transformers, performance, tensorflow, torch, "   \
-  "torch-cpu, training"
+  "onnxconverter-common, ort-transformers, performance, tensorflow, tf32, "   \
+  "tf32-conv, torch, torch-cpu, training"
 
 struct ErrorCase {
   const char *text, *error;
@@ -75,10 +75,12 @@ const ErrorCase errorCases[] = {
      "p.yaml:3:1: unknown key 'catgories', did you mean 'categories'?"},
     {"something else: 1\n",
      "p.yaml:1:1: unknown key 'something else', expected one of extends, low, "
-     "out_of_range, underflow, categories, no_pull, pin, flush, rules"},
-    {"low: fp8\n", "p.yaml:1:6: expected one of fp16, bf16, got 'fp8'"},
-    {"low:\n", "p.yaml:1:1: expected one of fp16, bf16, got nothing"},
-    {"low: [fp16]\n", "p.yaml:1:6: expected one of fp16, bf16, got a list"},
+     "out_of_range, underflow, keep_io_types, categories, no_pull, pin, "
+     "flush, rules"},
+    {"low: fp8\n", "p.yaml:1:6: expected one of fp16, bf16, tf32, got 'fp8'"},
+    {"low:\n", "p.yaml:1:1: expected one of fp16, bf16, tf32, got nothing"},
+    {"low: [fp16]\n",
+     "p.yaml:1:6: expected one of fp16, bf16, tf32, got a list"},
     {"out_of_range: clip\n", "p.yaml:1:15: expected one of saturate, clamp, "
                              "keep, convert, got 'clip'"},
     {"underflow: {}\n",
@@ -170,7 +172,7 @@ const ErrorCase errorCases[] = {
      "'operators'?"},
     {"rules:\n  - operators: MatMul\n",
      "p.yaml:2:5: expected the rule to say one of category, no_pull, pin, "
-     "flush, out_of_range, underflow"},
+     "flush, out_of_range, underflow, low, island"},
     {"rules:\n  - {operators: [], category: keep}\n",
      "p.yaml:2:17: expected at least one operator"},
     {"rules:\n  - {operators: Mul@x, category: keep}\n",
@@ -183,6 +185,18 @@ const ErrorCase errorCases[] = {
      "p.yaml:2:13: expected at least one regular expression"},
     {"rules:\n  - {nodes: [{}], category: keep}\n",
      "p.yaml:2:14: expected a regular expression, got a mapping"},
+    {"rules:\n  - {outputs: {}, category: keep}\n",
+     "p.yaml:2:15: expected a regular expression on output names, got a "
+     "mapping"},
+    {"rules:\n  - {scopes: [], category: keep}\n",
+     "p.yaml:2:14: expected at least one regular expression"},
+    {"rules:\n  - {scopes: 'a[', category: keep}\n",
+     "p.yaml:2:14: malformed regular expression 'a[': brackets ([ ]) not "
+     "balanced"},
+    {"rules:\n  - {nodes: a, low: fp32}\n",
+     "p.yaml:2:21: expected one of fp16, bf16, tf32, got 'fp32'"},
+    {"rules:\n  - {nodes: a, island: 1}\n",
+     "p.yaml:2:24: expected one of true, false, got '1'"},
     {"rules:\n  - {nodes: a, category: keeep}\n",
      "p.yaml:2:26: unknown category 'keeep', did you mean 'keep'?"},
     {"rules:\n  - {nodes: a, category: [keep]}\n",
@@ -213,6 +227,37 @@ const ErrorCase errorCases[] = {
     {"rules:\n  - {when: {elements: {0: many}}, category: keep}\n",
      "p.yaml:2:27: expected a number of elements as 'N', 'N+' or 'N-M', got "
      "'many'"},
+    {"rules:\n  - {when: {shape: [1]}, category: keep}\n",
+     "p.yaml:2:20: expected a mapping from operand positions to shapes, got a "
+     "list"},
+    {"rules:\n  - {when: {shape: {0: 4}}, category: keep}\n",
+     "p.yaml:2:24: expected a list of sizes, got '4'"},
+    {"rules:\n  - {when: {shape: {0: [any, x]}}, category: keep}\n",
+     "p.yaml:2:30: expected 'any' or a size as 'N', 'N+' or 'N-M', got 'x'"},
+    {"rules:\n  - {when: {absmax: {0: '-1'}}, category: keep}\n",
+     "p.yaml:2:25: expected a magnitude as '1e4', '1e4+' or '10..1e4', got "
+     "'-1'"},
+    {"rules:\n  - {when: {absmax: {0: 9..1}}, category: keep}\n",
+     "p.yaml:2:25: expected a magnitude as '1e4', '1e4+' or '10..1e4', got "
+     "'9..1'"},
+    {"rules:\n  - {when: {reduction: long}, category: keep}\n",
+     "p.yaml:2:24: expected a number of elements as 'N', 'N+' or 'N-M', got "
+     "'long'"},
+    {"rules:\n  - {when: {attributes: [axis]}, category: keep}\n",
+     "p.yaml:2:25: expected a mapping from attribute names to values, got a "
+     "list"},
+    {"rules:\n  - {when: {attributes: {axis: [[1]]}}, category: keep}\n",
+     "p.yaml:2:33: expected a number or a text, got a list"},
+    {"rules:\n  - {when: {low: fp8}, category: keep}\n",
+     "p.yaml:2:18: expected one of fp16, bf16, tf32, got 'fp8'"},
+
+    // keep_io_types.
+    {"keep_io_types: some\n",
+     "p.yaml:1:16: expected one of true, false, got 'some'"},
+    {"keep_io_types: {input: x}\n",
+     "p.yaml:1:17: unknown key 'input', did you mean 'inputs'?"},
+    {"keep_io_types: {inputs: []}\n",
+     "p.yaml:1:25: expected at least one regular expression"},
 };
 
 TEST(PolicyParserTest, Errors) {
@@ -231,9 +276,10 @@ TEST(PolicyParserTest, Errors) {
 
 TEST(PolicyParserTest, NamesInErrorsCannotBreakTheLine) {
   EXPECT_EQ(errorOf(Policy::parse({"low: 1", "a\nb.yaml"})),
-            R"('a\nb.yaml':1:6: expected one of fp16, bf16, got '1')");
-  EXPECT_EQ(errorOf("low: \"a\\n\\e[31m\"\n"),
-            R"(p.yaml:1:6: expected one of fp16, bf16, got 'a\n\x1b[31m')");
+            R"('a\nb.yaml':1:6: expected one of fp16, bf16, tf32, got '1')");
+  EXPECT_EQ(
+      errorOf("low: \"a\\n\\e[31m\"\n"),
+      R"(p.yaml:1:6: expected one of fp16, bf16, tf32, got 'a\n\x1b[31m')");
 }
 
 class TemporaryFolder {
@@ -282,7 +328,7 @@ TEST(PolicyParserTest, ErrorsNameTheFileThatHasThem) {
   std::string base = folder.write("base.yaml", "low: fp61\n");
   std::string derived = folder.write("derived.yaml", "extends: base.yaml\n");
   EXPECT_EQ(errorOf(Policy::load(derived)),
-            base + ":1:6: expected one of fp16, bf16, got 'fp61'");
+            base + ":1:6: expected one of fp16, bf16, tf32, got 'fp61'");
 }
 
 TEST(PolicyParserTest, Cycles) {

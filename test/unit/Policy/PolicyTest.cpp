@@ -382,6 +382,138 @@ TEST(PolicyTest, EveryDecisionHasAReason) {
   EXPECT_TRUE(policy.decide(operation("Tanh")).isListed);
 }
 
+/// Whether a rule with these conditions holds for an operation that `describe`
+/// fills in; without it nothing is known but the operator.
+bool holds(StringRef conditions,
+           llvm::function_ref<bool(OperationDescription &, const Policy &)>
+               ask = nullptr) {
+  Policy policy = parsed(("categories: {deny: [MatMul]}\nrules: [{" +
+                          conditions + ", category: allow}]\n")
+                             .str());
+  OperationDescription op = operation("MatMul");
+  return ask ? ask(op, policy) : policy.decide(op).category == Category::Allow;
+}
+
+TEST(PolicyTest, ConditionsOnNames) {
+  auto ask = [](OperationDescription &op, const Policy &policy) {
+    StringRef outputs[] = {"first", "second"};
+    op.outputNames = outputs;
+    auto scopes = [] {
+      return llvm::SmallVector<std::string>{"encoder", "encoder.layer.0",
+                                            "pkg.Layer"};
+    };
+    op.scopes = scopes;
+    return policy.decide(op).category == Category::Allow;
+  };
+  EXPECT_TRUE(holds("outputs: seco.*", ask));
+  EXPECT_TRUE(holds("outputs: [third, first]", ask));
+  EXPECT_FALSE(holds("outputs: seco", ask));
+  EXPECT_FALSE(holds("outputs: .*"));
+  EXPECT_TRUE(holds(R"(scopes: 'encoder\.layer\.0')", ask));
+  EXPECT_TRUE(holds("scopes: [decoder, pkg.Layer]", ask));
+  EXPECT_FALSE(holds("scopes: layer", ask));
+  EXPECT_FALSE(holds("scopes: .*"));
+  EXPECT_FALSE(holds("scopes: encoder, outputs: third", ask));
+}
+
+TEST(PolicyTest, ConditionsOnOperandsAndAttributes) {
+  auto ask = [](OperationDescription &op, const Policy &policy) {
+    auto shape =
+        [](unsigned position) -> std::optional<llvm::SmallVector<int64_t>> {
+      if (position == 2)
+        return std::nullopt;
+      return llvm::SmallVector<int64_t>{4, -1, 64};
+    };
+    auto absmax = [](unsigned position) {
+      return position ? std::nullopt : std::optional<double>(7e4);
+    };
+    auto length = [] { return std::optional<int64_t>(4096); };
+    auto attribute = [](StringRef name) {
+      return name == "mode"   ? std::optional<std::string>("linear")
+             : name == "axis" ? std::optional<std::string>("-1")
+                              : std::nullopt;
+    };
+    op.operandShape = shape;
+    op.operandAbsmax = absmax;
+    op.reductionLength = length;
+    op.attribute = attribute;
+    op.low = FloatFormat::bf16();
+    return policy.decide(op).category == Category::Allow;
+  };
+  EXPECT_TRUE(holds("when: {shape: {0: [4, any, 8+]}}", ask));
+  EXPECT_FALSE(holds("when: {shape: {0: [4, 0+, 8+]}}", ask)); // not known
+  EXPECT_FALSE(holds("when: {shape: {0: [4, any]}}", ask));
+  EXPECT_FALSE(holds("when: {shape: {0: [4, any, 65+]}}", ask));
+  EXPECT_FALSE(holds("when: {shape: {2: [any]}}", ask));
+  EXPECT_FALSE(holds("when: {shape: {0: []}}"));
+  EXPECT_TRUE(holds("when: {absmax: {0: 65504+}}", ask));
+  EXPECT_TRUE(holds("when: {absmax: {0: 1e4..1e5}}", ask));
+  EXPECT_TRUE(holds("when: {absmax: {0: 70000}}", ask));
+  EXPECT_FALSE(holds("when: {absmax: {0: 0..1e4}}", ask));
+  EXPECT_FALSE(holds("when: {absmax: {1: 0+}}", ask));
+  EXPECT_FALSE(holds("when: {absmax: {0: 0+}}"));
+  EXPECT_TRUE(holds("when: {reduction: 1024+}", ask));
+  EXPECT_FALSE(holds("when: {reduction: 1-4095}", ask));
+  EXPECT_FALSE(holds("when: {reduction: 0+}"));
+  EXPECT_TRUE(holds("when: {attributes: {mode: [cubic, linear]}}", ask));
+  EXPECT_TRUE(holds("when: {attributes: {mode: linear, axis: -1}}", ask));
+  EXPECT_FALSE(holds("when: {attributes: {mode: linear, axis: 1}}", ask));
+  EXPECT_FALSE(holds("when: {attributes: {other: 1}}", ask));
+  EXPECT_FALSE(holds("when: {attributes: {mode: linear}}"));
+  EXPECT_TRUE(holds("when: {low: [tf32, bf16]}", ask));
+  EXPECT_FALSE(holds("when: {low: tf32}", ask));
+  EXPECT_TRUE(holds("when: {low: fp16}"));
+}
+
+TEST(PolicyTest, ConditionsAreDescribed) {
+  Policy policy =
+      parsed("rules:\n"
+             "  - when: {shape: {0: [4, any, 8+]}, absmax: {1: 1e5+},\n"
+             "           reduction: 1024+, low: [fp16, bf16],\n"
+             "           attributes: {mode: [cubic, linear]}}\n"
+             "    outputs: x\n"
+             "    scopes: y\n"
+             "    low: bf16\n"
+             "    island: true\n");
+  std::vector<ConditionalStatement> statements =
+      policy.conditionalStatements("", "Resize", 13);
+  ASSERT_EQ(statements.size(), 1u);
+  EXPECT_EQ(statements[0].conditions,
+            "operand 0 has the shape [4, any, 8 or more] and operand 1 has "
+            "values up to 100000 or more and it reduces 1024 or more elements "
+            "to one and the low format is fp16 or bf16 and mode is cubic or "
+            "linear and an output has a name of the rule and it is inside a "
+            "scope of the rule");
+  EXPECT_EQ(statements[0].effect, "low: bf16; island: true");
+}
+
+TEST(PolicyTest, LowFormatsAndIslands) {
+  Policy policy = parsed("low: bf16\n"
+                         "categories: {allow: [MatMul]}\n"
+                         "rules:\n"
+                         "  - {nodes: head, low: tf32}\n"
+                         "  - {nodes: loss, island: true}\n");
+  EXPECT_EQ(policy.low(), FloatFormat::bf16());
+  EXPECT_EQ(policy.decide(operation("MatMul")).low, std::nullopt);
+  EXPECT_FALSE(policy.decide(operation("MatMul")).island);
+  EXPECT_EQ(policy.decide(operation("MatMul", 17, "head")).low,
+            FloatFormat::tf32());
+  EXPECT_EQ(policy.decide(operation("MatMul", 17, "head")).category,
+            Category::Allow);
+  EXPECT_TRUE(policy.decide(operation("Mul", 17, "loss")).island);
+}
+
+TEST(PolicyTest, KeptInputsAndOutputs) {
+  EXPECT_EQ(parsed("{}").keepsInput("x"), std::nullopt);
+  EXPECT_EQ(parsed("keep_io_types: false").keepsOutput("x"), false);
+  EXPECT_EQ(parsed("keep_io_types: true").keepsInput("x"), true);
+  Policy policy = parsed("keep_io_types: {inputs: [x, 'mask.*']}");
+  EXPECT_EQ(policy.keepsInput("x"), true);
+  EXPECT_EQ(policy.keepsInput("mask_1"), true);
+  EXPECT_EQ(policy.keepsInput("y"), false);
+  EXPECT_EQ(policy.keepsOutput("x"), false);
+}
+
 TEST(PolicyTest, CopiesAreIndependent) {
   Policy policy = parsed("low: bf16\ncategories: {allow: [MatMul]}\n");
   Policy copy = policy;

@@ -30,6 +30,7 @@ inline OperationDescription operation(llvm::StringRef op, int64_t version = 17,
     description.name = op;
   description.version = version;
   description.nodeName = nodeName;
+  description.low = FloatFormat::fp16();
   return description;
 }
 

@@ -41,12 +41,12 @@ Policy preset(StringRef name) {
 }
 
 TEST(PresetsTest, Names) {
-  EXPECT_EQ(
-      Policy::presetNames(),
-      (std::vector<std::string>{"accuracy", "apex-O1", "apex-O2", "apex-O3",
-                                "inference", "modelopt", "onnxconverter-common",
-                                "ort-transformers", "performance", "tensorflow",
-                                "torch", "torch-cpu", "training"}));
+  EXPECT_EQ(Policy::presetNames(),
+            (std::vector<std::string>{
+                "accuracy", "apex-O1", "apex-O2", "apex-O3", "inference",
+                "modelopt", "onnxconverter-common", "ort-transformers",
+                "performance", "tensorflow", "tf32", "tf32-conv", "torch",
+                "torch-cpu", "training"}));
   for (const std::string &name : Policy::presetNames())
     EXPECT_EQ(preset(name).name(), name);
 }
@@ -210,7 +210,7 @@ protected:
 
 TEST_F(PeersTest, AllPresetsThatAreOthersLists) {
   std::vector<std::string> ours = {"accuracy", "inference", "performance",
-                                   "training"};
+                                   "tf32",     "tf32-conv", "training"};
   for (const auto &[name, peer] : peers) {
     ours.push_back(name.str());
     for (const char *key : {"system", "version"})
@@ -435,8 +435,49 @@ TEST(PresetsTest, LowFormatsAndConstants) {
   for (const std::string &name : Policy::presetNames())
     EXPECT_EQ(preset(name).low(), name == "torch-cpu"
                                       ? std::optional(FloatFormat::bf16())
+                                  : StringRef(name).starts_with("tf32")
+                                      ? std::optional(FloatFormat::tf32())
                                       : std::nullopt)
         << name;
+}
+
+/// torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32.
+TEST(PresetsTest, SwitchesOfTF32) {
+  Policy both = preset("tf32"), conv = preset("tf32-conv");
+  for (const char *op : {"Conv", "ConvTranspose", "LSTM", "GRU", "RNN"}) {
+    EXPECT_EQ(category(both, op), Category::Allow) << op;
+    EXPECT_EQ(category(conv, op), Category::Allow) << op;
+  }
+  for (const char *op : {"MatMul", "Gemm", "Einsum", "Attention"}) {
+    EXPECT_EQ(category(both, op), Category::Allow) << op;
+    EXPECT_EQ(category(conv, op), Category::Deny) << op;
+  }
+  for (const char *op : {"PRelu", "Gather", "Softmax", "Add"})
+    for (const Policy &policy : {both, conv})
+      EXPECT_NE(category(policy, op, 17, "", 1 << 20), Category::Allow) << op;
+}
+
+/// stash_type and softmax_precision say what a node computes in inside.
+TEST(PresetsTest, AttributesOfPerformance) {
+  Policy policy = preset("performance");
+  auto categoryWith = [&](StringRef op, StringRef name, const char *value) {
+    OperationDescription description = operation(op, 23);
+    auto attribute = [&](StringRef asked) {
+      return asked == name ? std::optional<std::string>(value) : std::nullopt;
+    };
+    description.attribute = attribute;
+    return policy.decide(description).category;
+  };
+  for (const char *op :
+       {"LayerNormalization", "RMSNormalization", "GroupNormalization"}) {
+    EXPECT_EQ(categoryWith(op, "stash_type", "1"), Category::Follow) << op;
+    EXPECT_EQ(categoryWith(op, "stash_type", "10"), Category::Deny) << op;
+    EXPECT_EQ(categoryWith(op, "stash_type", "16"), Category::Deny) << op;
+  }
+  EXPECT_EQ(categoryWith("Attention", "softmax_precision", "1"),
+            Category::Allow);
+  EXPECT_EQ(categoryWith("Attention", "softmax_precision", "10"),
+            Category::Deny);
 }
 
 TEST(PresetsTest, BatchNormalizationOfApex) {

@@ -28,11 +28,13 @@ def AMP_Dialect : Dialect {
     | `amp.result_types` | an operation with regions and control flow, a function | array: per result its element type or `unit` |
     | `amp.argument_types` | the same | array: per region an array, per argument of its first block its element type or `unit` |
     | `amp.overflow` | a constant | string `saturate` (the default) or `infinity`: what finite values beyond a narrower format's range become |
+    | `amp.compute` | an operation with AutocastOpInterface | string `tf32`: it multiplies numbers rounded to 8 exponent and 10 mantissa bits, although what it reads and writes is float32 |
     | `amp.category` | an operation with AutocastOpInterface | string: the policy's category |
     | `amp.reason` | the same | string: why it runs in the format that it runs in |
 
-    The first four are decisions, and gone after `amp-insert-casts`; the last two
-    are for people and reports.
+    The first four are decisions, and gone after `amp-insert-casts`. `amp.compute`
+    is a property of the program from then on, for whatever lowers the operation.
+    The last two are for people and reports.
   }];
 
   let useDefaultAttributePrinterParser = 1;
@@ -44,6 +46,7 @@ def AMP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kArgumentTypes =
         "amp.argument_types";
     static constexpr ::llvm::StringLiteral kOverflow = "amp.overflow";
+    static constexpr ::llvm::StringLiteral kCompute = "amp.compute";
     static constexpr ::llvm::StringLiteral kCategory = "amp.category";
     static constexpr ::llvm::StringLiteral kReason = "amp.reason";
   }];

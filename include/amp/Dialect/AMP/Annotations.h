@@ -21,7 +21,8 @@ namespace amp {
 void removeAnnotations(mlir::Operation *root,
                        llvm::ArrayRef<llvm::StringRef> names);
 
-/// Removes every annotation, reasons included.
+/// Removes every annotation, reasons included, but `amp.compute`, which is part
+/// of the program.
 void removeAnnotations(mlir::Operation *root);
 
 /// Adds annotations that `op` does not have yet.

@@ -70,6 +70,8 @@ std::optional<AttributeKind> attributeKindOf(mlir::Attribute attribute);
 struct SchemaAttribute {
   AttributeKind kind;
   bool required;
+  /// What a node without the attribute means, if that is a number or a text.
+  std::optional<std::string> defaultValue = std::nullopt;
 };
 
 /// One version of an operator.

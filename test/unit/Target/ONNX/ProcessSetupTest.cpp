@@ -44,6 +44,7 @@ int writeAndMeanwhile(const ScratchFolder &folder, function_ref<void()> act,
       [&] {
         if (oldKernel && !forgetNewSystemCalls())
           return 42;
+        ::signal(SIGHUP, SIG_DFL); // ignored under nohup, and then it stays so
         installSignalHandlers("tool");
         auto file = OutputFile::open(folder.path("out"));
         if (!file)

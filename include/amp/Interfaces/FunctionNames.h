@@ -1,0 +1,38 @@
+//===- FunctionNames.h - what users call arguments and results --*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_INTERFACES_FUNCTIONNAMES_H
+#define AMP_INTERFACES_FUNCTIONNAMES_H
+
+#include "mlir/IR/DialectInterface.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace amp {
+
+/// A dialect that knows the names of functions' arguments and results, of
+/// whatever dialect the functions are. A policy's `keep_io_types` refers to
+/// them.
+class FunctionNamesInterface
+    : public mlir::DialectInterface::Base<FunctionNamesInterface> {
+public:
+  using Base::Base;
+
+  /// Empty if there is none.
+  virtual llvm::StringRef getArgumentName(mlir::FunctionOpInterface function,
+                                          unsigned argument) const = 0;
+  virtual llvm::StringRef getResultName(mlir::FunctionOpInterface function,
+                                        unsigned result) const = 0;
+};
+
+/// The name that some loaded dialect knows; empty if none does.
+llvm::StringRef getArgumentName(mlir::FunctionOpInterface function,
+                                unsigned argument);
+llvm::StringRef getResultName(mlir::FunctionOpInterface function,
+                              unsigned result);
+
+} // namespace amp
+
+#endif // AMP_INTERFACES_FUNCTIONNAMES_H
