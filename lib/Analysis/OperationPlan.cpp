@@ -486,7 +486,8 @@ void OperationPlans::checkConstants(OperationPlan &plan) {
 
 FailureOr<OperationPlans> OperationPlans::compute(ModuleOp module,
                                                   const Policy &policy,
-                                                  FloatFormat low) {
+                                                  FloatFormat low,
+                                                  bool readConstants) {
   OperationPlans result(policy, low);
   WalkResult walk = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     StringAttr kept = result.keptInside.lookup(op->getParentOp());
@@ -508,6 +509,8 @@ FailureOr<OperationPlans> OperationPlans::compute(ModuleOp module,
     return failure();
 
   result.growIslands();
+  if (!readConstants)
+    return result;
   result.scanConstants(module.getContext());
   for (OperationPlan &plan : result.plans) {
     // Whether a constant fits is for those to say who compute with it.

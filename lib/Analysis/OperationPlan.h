@@ -61,9 +61,12 @@ struct OperationPlan {
 /// The plans of a module's operations.
 class OperationPlans {
 public:
-  /// Fails, with a diagnostic, if the policy bans an operation.
-  static llvm::FailureOr<OperationPlans>
-  compute(mlir::ModuleOp module, const Policy &policy, FloatFormat low);
+  /// Fails, with a diagnostic, if the policy bans an operation. Without the
+  /// values of constants, nothing is known of whether they fit.
+  static llvm::FailureOr<OperationPlans> compute(mlir::ModuleOp module,
+                                                 const Policy &policy,
+                                                 FloatFormat low,
+                                                 bool readConstants = true);
 
   /// In program order.
   llvm::ArrayRef<OperationPlan> get() const { return plans; }

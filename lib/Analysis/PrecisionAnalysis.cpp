@@ -308,6 +308,29 @@ private:
 };
 } // namespace amp
 
+FailureOr<SmallVector<std::pair<Operation *, FloatType>>>
+amp::findUnsupported(ModuleOp module, const Policy &policy,
+                     const PrecisionOptions &options) {
+  FailureOr<OperationPlans> plans = OperationPlans::compute(
+      module, policy, options.low, /*readConstants=*/false);
+  if (failed(plans))
+    return failure();
+  SmallVector<std::pair<Operation *, FloatType>> unsupported;
+  for (const OperationPlan &plan : plans->get()) {
+    FloatType lowType = getFloatType(module.getContext(), plan.low);
+    if (!lowType || plan.decision.category != Category::Allow)
+      continue;
+    for (auto [number, variable] : llvm::enumerate(plan.variables)) {
+      AutocastOpInterface op = plan.op;
+      if (variable.moves && !op.supportsElementType(number, lowType)) {
+        unsupported.push_back({op, lowType});
+        break;
+      }
+    }
+  }
+  return unsupported;
+}
+
 FailureOr<PrecisionAnalysis>
 PrecisionAnalysis::compute(ModuleOp module, const Policy &policy,
                            const PrecisionOptions &options) {

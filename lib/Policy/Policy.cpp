@@ -595,6 +595,12 @@ llvm::Error Policy::keepOperator(llvm::StringRef op) {
 
 llvm::StringRef Policy::name() const { return table->name; }
 std::optional<FloatFormat> Policy::low() const { return table->low; }
+bool Policy::asksFor(FloatFormat low) const {
+  return table->low == low ||
+         llvm::any_of(table->settings, [&](const Setting &setting) {
+           return setting.low == low;
+         });
+}
 std::optional<bool> Policy::keepsInput(llvm::StringRef name) const {
   if (!table->keptInputs)
     return std::nullopt;

@@ -50,6 +50,7 @@ static bool isLow(FloatType type) { return type.isF16() || type.isBF16(); }
 
 void ConversionReport::collectBefore(ModuleOp module) {
   before = ModelStatistics::collect(module);
+  opsetBefore = onnx::getOpsetVersion(module, "");
   module.walk([&](AutocastOpInterface op) {
     if (!op.isAutocastConstant() && llvm::any_of(getFormats(op), isLow))
       lowBefore.insert(op);
@@ -58,6 +59,7 @@ void ConversionReport::collectBefore(ModuleOp module) {
 
 void ConversionReport::collectAfter(ModuleOp module) {
   after = ModelStatistics::collect(module);
+  opsetAfter = onnx::getOpsetVersion(module, "");
   module.walk([&](Operation *op) {
     if (onnx::TensorAttr tensor = getStoredTensor(op))
       if (auto rounded = dyn_cast<RoundedAttr>(Attribute(tensor.getValue())))
@@ -123,6 +125,8 @@ std::string ConversionReport::toText() const {
   } else {
     stream << "\n";
   }
+  if (opsetBefore && opsetAfter && opsetBefore != opsetAfter)
+    line("opset") << *opsetBefore << " -> " << *opsetAfter << "\n";
   line("size") << formatBytes(bytesBefore()) << " -> "
                << formatBytes(bytesAfter());
   if (externalAfter())
@@ -247,6 +251,8 @@ std::string ConversionReport::toJSON(bool withExplanation) const {
                              {"kept", count(Fate::Kept)},
                              {"without_choice", before.nodes - nodes.size()}}},
       {"categories", std::move(categories)},
+      {"opset", json::Object{{"before", opsetBefore.value_or(0)},
+                             {"after", opsetAfter.value_or(0)}}},
       {"casts", insertedCasts},
       {"total_casts", after.casts + insertedCasts},
       {"bytes",

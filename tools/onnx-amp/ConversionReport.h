@@ -84,6 +84,8 @@ private:
   }
 
   ModelStatistics before, after;
+  /// Versions of ai.onnx; none if the model does not import it.
+  std::optional<int64_t> opsetBefore, opsetAfter;
   llvm::DenseSet<mlir::Operation *> lowBefore;
   std::vector<Node> nodes;
   uint64_t insertedCasts = 0;

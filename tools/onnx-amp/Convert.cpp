@@ -43,6 +43,10 @@ struct ConvertOptions {
   Placement placement = Placement::Optimal;
   std::vector<std::string> dimensions;
   std::vector<std::string> keepOps, keepNodes;
+  /// Something may run in bfloat16, which operators have gained over time.
+  bool mayRaise = false;
+  /// 0 for no limit.
+  int64_t maxOpset = 0;
   ExternalData externalData = ExternalData::Auto;
   bool allowLinks = false, durable = false;
   bool quiet = false, json = false, explain = false;
@@ -65,6 +69,8 @@ static int checkPolicy(ConvertOptions &options, bool hasDtype) {
       return wrongUsage("--keep-node: " + llvm::toString(std::move(error)));
   if (!hasDtype)
     options.dtype = policy->low().value_or(FloatFormat::fp16()).name();
+  options.mayRaise =
+      options.dtype == "bf16" || policy->asksFor(FloatFormat::bf16());
   return ExitSuccess;
 }
 
@@ -116,6 +122,13 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
     options.ioTypes = last->getOption().matches(OPT_keep_io_types)
                           ? IOTypes::Keep
                           : IOTypes::Lower;
+  if (arguments.hasArg(OPT_max_opset)) {
+    StringRef text = arguments.getLastArgValue(OPT_max_opset);
+    if (text.getAsInteger(10, options.maxOpset) || options.maxOpset < 1)
+      return wrongUsage("--max-opset: expected a version of the operator set, "
+                        "as 22, but got " +
+                        quoted(text));
+  }
   options.keepOps = arguments.getAllArgValues(OPT_keep_op);
   options.keepNodes = arguments.getAllArgValues(OPT_keep_node);
   options.allowLinks = arguments.hasArg(OPT_allow_links);
@@ -182,9 +195,19 @@ static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
   // The result is verified once, in the end.
   PassManager decide(module.getContext());
   decide.enableVerifier(false);
-  // What moves how many bytes is a matter of shapes, which models rarely say.
-  if (options.placement == Placement::Optimal)
+  // What moves how many bytes is a matter of shapes, which models rarely say;
+  // so is what some nodes mean in a later opset.
+  if (options.placement == Placement::Optimal || options.mayRaise)
     decide.addPass(createInferTypes());
+  if (options.mayRaise) {
+    RaiseOpsetOptions raise;
+    raise.low = options.dtype;
+    raise.policy = options.policy;
+    raise.maxOpset = options.maxOpset;
+    raise.keepOps.assign(options.keepOps.begin(), options.keepOps.end());
+    raise.keepNodes.assign(options.keepNodes.begin(), options.keepNodes.end());
+    decide.addPass(createRaiseOpset(std::move(raise)));
+  }
   buildAutocastPipeline(decide, autocast);
   if (failed(decide.run(module)))
     return failure();

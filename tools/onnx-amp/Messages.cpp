@@ -101,13 +101,19 @@ FirstErrorPrinter::FirstErrorPrinter(mlir::MLIRContext *context,
       }) {}
 
 void FirstErrorPrinter::print(mlir::Diagnostic &diagnostic) {
-  if (hasPrinted || diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
+  bool isWarning =
+      diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning;
+  if (hasPrinted || (!isWarning && diagnostic.getSeverity() !=
+                                       mlir::DiagnosticSeverity::Error))
     return;
-  hasPrinted = true;
+  hasPrinted = !isWarning;
   std::string text = diagnostic.str();
   if (!subject.empty() && !llvm::StringRef(text).starts_with(subject))
     text = subject + ": " + text;
   if (prepare)
     prepare();
-  printError(text);
+  if (isWarning)
+    printWarning(text);
+  else
+    printError(text);
 }

@@ -93,6 +93,11 @@ defm dim : Setting<"dim", "NAME=SIZE", [ConvertOption],
     "What optimal placement takes a dynamic dimension of\n"
     "this name for (default: 8); can be repeated">;
 
+defm max_opset : Setting<"max-opset", "N", [ConvertOption],
+    "The latest opset that the model may be raised to for\n"
+    "operators without bfloat16 at its own (default: the\n"
+    "latest that ONNX has)">;
+
 def keep_io_types : Switch<"keep-io-types", [ConvertOption],
     "Inputs and outputs of the model keep their types (the\n"
     "default, unless the policy says which of them do)">;

@@ -72,6 +72,14 @@ struct PrecisionOptions {
   CostOptions costs;
 };
 
+/// The operations that the policy allows to be low, and that are float32 only
+/// because their operators do not admit their low format, with that. Fails,
+/// with a diagnostic, if the policy bans an operation.
+llvm::FailureOr<
+    llvm::SmallVector<std::pair<mlir::Operation *, mlir::FloatType>>>
+findUnsupported(mlir::ModuleOp module, const Policy &policy,
+                const PrecisionOptions &options);
+
 /// What was decided for one operation, and why.
 struct PrecisionDecision {
   mlir::Operation *operation;

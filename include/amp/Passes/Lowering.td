@@ -39,6 +39,58 @@ def InferTypes : Pass<"onnx-infer-types", "::mlir::ModuleOp"> {
   ];
 }
 
+def RaiseOpset : Pass<"onnx-raise-opset", "::mlir::ModuleOp"> {
+  let summary = "Read the model with a later opset where the low format needs it";
+  let description = [{
+    Operators have gained types over time: Conv takes bfloat16 from opset 22 on.
+    Where an operator that the policy allows to be low does not admit the low
+    format, the model and its functions are rewritten for the first opset where
+    all such operators do, or as many as can be had. Every other node is made to
+    mean what it meant: attributes that became inputs become inputs, defaults
+    that changed are written out. Where that can't be for some node, or the
+    opset would be beyond `max-opset`, an earlier opset is tried, and a warning
+    names the first node that stood in the way.
+
+    Before, with `low=bf16`, in a model of opset 17:
+
+    ```mlir
+    %y = "onnx.Conv"(%x, %w)
+      : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+    %z = "onnx.ReduceMean"(%y) {axes = array<i64: 2, 3>}
+      : (tensor<1x1x4x4xf32>) -> tensor<1x1x1x1xf32>
+    ```
+
+    After, in a model of opset 22:
+
+    ```mlir
+    %y = "onnx.Conv"(%x, %w)
+      : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+    %axes = "onnx.Constant"()
+      <{value = #onnx.tensor<dense<[2, 3]> : tensor<2xi64>> : tensor<2xi64>}> : () -> tensor<2xi64>
+    %z = "onnx.ReduceMean"(%y, %axes)
+      : (tensor<1x1x4x4xf32>, tensor<2xi64>) -> tensor<1x1x1x1xf32>
+    ```
+  }];
+  let dependentDialects = ["::amp::onnx::ONNXDialect"];
+  let options = [
+    Option<"low", "low", "std::string", /*default=*/"",
+           "Low format, fp16, bf16 or tf32 (default: the policy's, else fp16)">,
+    Option<"policy", "policy", "std::string", /*default=*/"\"inference\"",
+           "Name of a preset, or path of a policy file">,
+    Option<"minOpset", "min-opset", "int64_t", /*default=*/"0",
+           "Raise to this opset even if no operator needs it">,
+    Option<"maxOpset", "max-opset", "int64_t", /*default=*/"0",
+           "The latest opset to raise to (default: the latest that is known)">,
+    ListOption<"keepOps", "keep-op", "std::string",
+               "Operators that keep their types">,
+    ListOption<"keepNodes", "keep-node", "std::string",
+               "Regular expressions on the names of nodes that keep their types">,
+  ];
+  let statistics = [
+    Statistic<"numUpgraded", "upgraded", "Nodes whose operator changed">,
+  ];
+}
+
 def ConvertAMPToONNX : Pass<"amp-to-onnx", "::mlir::ModuleOp"> {
   let summary = "Say with ONNX's operators what the amp dialect says";
   let description = [{

@@ -212,6 +212,9 @@ public:
   /// leaves the choice.
   std::optional<FloatFormat> low() const;
 
+  /// True if the policy, or one of its rules, asks for this low format.
+  bool asksFor(FloatFormat low) const;
+
   /// Whether an input (output) of the program keeps its type; none if the
   /// policy does not say.
   std::optional<bool> keepsInput(llvm::StringRef name) const;

@@ -43,7 +43,7 @@ TEST(PolicyParserTest, EverythingIsOptional) {
 
 #define PRESET_NAMES                                                           \
   "accuracy, apex-O1, apex-O2, apex-O3, inference, modelopt, "                 \
-  "onnxconverter-common, ort-transformers, performance, tensorflow, tf32, "   \
+  "onnxconverter-common, ort-transformers, performance, tensorflow, tf32, "    \
   "tf32-conv, torch, torch-cpu, training"
 
 struct ErrorCase {

@@ -1,0 +1,207 @@
+//===- RaiseOpset.cpp - a later opset where the low format needs it -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "amp/Passes/Lowering.h"
+
+#include "amp/Analysis/PrecisionAnalysis.h"
+#include "amp/Dialect/AMP/FloatTypes.h"
+#include "amp/Dialect/ONNX/ONNXOps.h"
+#include "amp/Dialect/ONNX/OperatorTable.h"
+#include "amp/Dialect/ONNX/OpsetUpgrade.h"
+#include "amp/Dialect/ONNX/Schema.h"
+#include "amp/Interfaces/AutocastOpInterface.h"
+#include "amp/Interfaces/ElementTypes.h"
+#include "amp/Support/Quoted.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace amp {
+
+#define GEN_PASS_DEF_RAISEOPSET
+#include "amp/Passes/Lowering.h.inc"
+
+namespace {
+
+/// An attribute with opset imports, with another version of ai.onnx.
+DictionaryAttr withVersion(DictionaryAttr fields, int64_t version) {
+  Builder builder(fields.getContext());
+  SmallVector<Attribute> imports;
+  for (Attribute import : fields.getAs<ArrayAttr>("opset_import")) {
+    NamedAttrList entries(dyn_cast<DictionaryAttr>(import));
+    auto domain = dyn_cast_if_present<StringAttr>(entries.get("domain"));
+    if (!domain || domain.empty() || domain == "ai.onnx")
+      entries.set("version", builder.getI64IntegerAttr(version));
+    imports.push_back(entries.getDictionary(fields.getContext()));
+  }
+  NamedAttrList all(fields);
+  all.set("opset_import", builder.getArrayAttr(imports));
+  return all.getDictionary(fields.getContext());
+}
+
+/// True if every float32 operand of a node may be of this type by a schema.
+bool admits(Operation *op, const onnx::Schema &schema, FloatType lowType) {
+  for (auto [position, value] :
+       llvm::zip_equal(onnx::inputPositions(op), op->getOperands())) {
+    FloatType elementType = getFloatElementType(value.getType());
+    const onnx::Parameter *parameter = schema.inputAt(position);
+    if (elementType && elementType.isF32() && parameter &&
+        parameter->typeVariable >= 0 &&
+        !parameter->types.admits(
+            withFloatElementType(value.getType(), lowType)))
+      return false;
+  }
+  return true;
+}
+
+struct RaiseOpsetPass final : impl::RaiseOpsetBase<RaiseOpsetPass> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  FailureOr<Policy> loadPolicy();
+  /// The first opset after the node's where it admits the type; none if there
+  /// is none.
+  std::optional<int64_t> findOpset(Operation *op, FloatType lowType) const;
+  /// Fills in the first node that has no other form, and why.
+  bool canRaise(int64_t to, std::string &why);
+  void raise(int64_t to);
+};
+} // namespace
+
+FailureOr<Policy> RaiseOpsetPass::loadPolicy() {
+  auto fail = [&](llvm::Error error) {
+    return getOperation().emitError() << llvm::toString(std::move(error));
+  };
+  llvm::Expected<Policy> loaded = Policy::load(policy);
+  if (!loaded)
+    return fail(loaded.takeError());
+  for (const std::string &name : keepOps)
+    if (llvm::Error error = loaded->keepOperator(name))
+      return fail(std::move(error));
+  for (const std::string &expression : keepNodes)
+    if (llvm::Error error = loaded->keepNode(expression))
+      return fail(std::move(error));
+  return std::move(*loaded);
+}
+
+std::optional<int64_t> RaiseOpsetPass::findOpset(Operation *op,
+                                                 FloatType lowType) const {
+  const onnx::OperatorInfo *info = onnx::lookupOperator(op->getName());
+  std::optional<int64_t> version = onnx::getOpsetVersion(op, "");
+  if (!info || !info->domain.empty() || !version)
+    return std::nullopt;
+  int64_t last = onnx::latestOpset("");
+  if (maxOpset > 0)
+    last = std::min<int64_t>(last, maxOpset);
+  for (int64_t opset = *version + 1; opset <= last; ++opset) {
+    const onnx::Schema *schema = onnx::lookupSchema("", info->name, opset);
+    if (schema && admits(op, *schema, lowType))
+      return opset;
+  }
+  return std::nullopt;
+}
+
+bool RaiseOpsetPass::canRaise(int64_t to, std::string &why) {
+  WalkResult walk = getOperation().walk([&](Operation *op) {
+    std::optional<int64_t> from = onnx::getOpsetVersion(op, "");
+    if (!from || *from >= to)
+      return WalkResult::advance();
+    std::string problem = onnx::explainNoUpgrade(op, *from, to);
+    if (problem.empty())
+      return WalkResult::advance();
+    if (why.empty()) {
+      auto autocast = dyn_cast<AutocastOpInterface>(op);
+      StringRef name = autocast ? autocast.getAutocastNodeName() : StringRef();
+      if (autocast && name.empty() && op->getNumResults() > 0)
+        name = autocast.getAutocastResultName(0);
+      why =
+          "opset " + std::to_string(to) + " is out of reach for " +
+          (autocast ? autocast.getAutocastName() : op->getName().stripDialect())
+              .str() +
+          (name.empty() ? "" : " " + quoted(name)) + ": " + problem;
+    }
+    return WalkResult::interrupt();
+  });
+  return !walk.wasInterrupted();
+}
+
+void RaiseOpsetPass::raise(int64_t to) {
+  IRRewriter rewriter(&getContext());
+  SmallVector<std::pair<Operation *, int64_t>> nodes;
+  SmallVector<func::FuncOp> functions;
+  getOperation().walk([&](Operation *op) {
+    if (auto function = dyn_cast<func::FuncOp>(op);
+        function && function->hasAttr(onnx::ONNXDialect::kFunction))
+      functions.push_back(function);
+    else if (onnx::lookupOperator(op->getName()))
+      if (std::optional<int64_t> from = onnx::getOpsetVersion(op, "");
+          from && *from < to)
+        nodes.push_back({op, *from});
+  });
+  for (auto [op, from] : nodes) {
+    const onnx::OperatorInfo *info = onnx::lookupOperator(op->getName());
+    const onnx::Schema *before = onnx::lookupSchema("", info->name, from);
+    const onnx::Schema *after = onnx::lookupSchema("", info->name, to);
+    if (before && after && before->sinceVersion != after->sinceVersion)
+      ++numUpgraded;
+    onnx::upgrade(rewriter, op, from, to);
+  }
+  auto raiseImports = [&](Operation *op, StringRef name) {
+    auto fields = op->getAttrOfType<DictionaryAttr>(name);
+    std::optional<int64_t> from = onnx::getOpsetVersion(op, "");
+    if (fields && from && *from < to)
+      op->setAttr(name, withVersion(fields, to));
+  };
+  for (func::FuncOp function : functions)
+    raiseImports(function, onnx::ONNXDialect::kFunction);
+  raiseImports(getOperation(), onnx::ONNXDialect::kModel);
+}
+
+void RaiseOpsetPass::runOnOperation() {
+  FailureOr<Policy> loaded = loadPolicy();
+  if (failed(loaded))
+    return signalPassFailure();
+  PrecisionOptions options;
+  std::optional<FloatFormat> format =
+      low.empty() ? loaded->low().value_or(FloatFormat::fp16())
+                  : FloatFormat::parse(low);
+  if (!format) {
+    getOperation().emitError()
+        << "expects a float format, but got '" << low.getValue() << "'";
+    return signalPassFailure();
+  }
+  options.low = *format;
+  auto unsupported = findUnsupported(getOperation(), *loaded, options);
+  if (failed(unsupported))
+    return signalPassFailure();
+  std::set<int64_t> opsets;
+  for (auto [op, lowType] : *unsupported)
+    if (std::optional<int64_t> opset = findOpset(op, lowType))
+      opsets.insert(*opset);
+
+  if (std::optional<int64_t> version =
+          onnx::getOpsetVersion(getOperation(), "");
+      version && *version < minOpset)
+    opsets.insert(std::min<int64_t>(minOpset, onnx::latestOpset("")));
+
+  std::string why;
+  for (int64_t opset : llvm::reverse(opsets)) {
+    if (!canRaise(opset, why))
+      continue;
+    raise(opset);
+    break;
+  }
+  if (!why.empty())
+    getOperation().emitWarning() << why;
+}
+
+} // namespace amp
