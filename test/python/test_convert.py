@@ -105,6 +105,8 @@ SOFTMAX = {
     "ort-transformers": TensorProto.FLOAT16,
     "performance": TensorProto.FLOAT16,
     "tensorflow": TensorProto.FLOAT16,
+    "tf32": TensorProto.FLOAT,
+    "tf32-conv": TensorProto.FLOAT,
     "torch": TensorProto.FLOAT,
     "torch-cpu": TensorProto.BFLOAT16,
     "training": TensorProto.FLOAT,

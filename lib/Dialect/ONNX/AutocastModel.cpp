@@ -6,6 +6,7 @@
 
 #include "AutocastModel.h"
 
+#include "ContribSchemas.h"
 #include "ReductionLength.h"
 
 #include "amp/Dialect/ONNX/ElementType.h"
@@ -73,14 +74,20 @@ void addScopes(Operation *op, SmallVectorImpl<std::string> &scopes) {
 
 struct Model : AutocastOpInterface::FallbackModel<Model> {
   StringRef getAutocastDomain(Operation *op) const {
+    if (auto custom = dyn_cast<CustomOp>(op))
+      return custom.getDomainName();
     const OperatorInfo *info = lookupOperator(op->getName());
     return info ? StringRef(info->domain) : StringRef();
   }
   StringRef getAutocastName(Operation *op) const {
+    if (auto custom = dyn_cast<CustomOp>(op))
+      return custom.getOpType();
     const OperatorInfo *info = lookupOperator(op->getName());
     return info ? StringRef(info->name) : op->getName().stripDialect();
   }
   int64_t getAutocastVersion(Operation *op) const {
+    if (auto custom = dyn_cast<CustomOp>(op))
+      return getOpsetVersion(op, custom.getDomainName()).value_or(0);
     const OperatorInfo *info = lookupOperator(op->getName());
     return info ? getOpsetVersion(op, info->domain).value_or(0) : 0;
   }
@@ -104,14 +111,19 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
   }
   std::optional<std::string> getAutocastAttribute(Operation *op,
                                                   StringRef name) const {
-    if (Attribute attribute = op->getAttr(name)) {
+    Attribute attribute = op->getAttr(name);
+    if (auto custom = dyn_cast<CustomOp>(op))
+      attribute = custom.getNodeAttributesAttr()
+                      ? custom.getNodeAttributesAttr().get(name)
+                      : Attribute();
+    if (attribute) {
       if (auto number = dyn_cast<IntegerAttr>(attribute))
         return llvm::itostr(number.getInt());
       if (auto text = dyn_cast<StringAttr>(attribute))
         return text.str();
       return std::nullopt;
     }
-    const Schema *schema = getSchema(op);
+    const Schema *schema = getTypeSchema(op);
     if (!schema)
       return std::nullopt;
     auto found = schema->attributes.find(name);
@@ -125,7 +137,7 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
   int getOperandTypeVariable(Operation *op, unsigned operand) const {
     if (!getFloatElementType(op->getOperand(operand).getType()))
       return -1;
-    const Schema *schema = getSchema(op);
+    const Schema *schema = getTypeSchema(op);
     if (!schema)
       return -1;
     const Parameter *parameter = schema->inputAt(inputPosition(op, operand));
@@ -136,7 +148,7 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
       return -1;
     if (isa<InitializerOp>(op))
       return 0;
-    const Schema *schema = getSchema(op);
+    const Schema *schema = getTypeSchema(op);
     if (!schema)
       return -1;
     const Parameter *parameter = schema->outputAt(outputPosition(op, result));
@@ -150,7 +162,7 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
                            FloatType elementType) const {
     if (isa<InitializerOp>(op))
       return true;
-    const Schema *schema = getSchema(op);
+    const Schema *schema = getTypeSchema(op);
     if (!schema)
       return false;
     // Asked of the values that are there: a variable may stand for a tensor and
@@ -194,7 +206,7 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
         cast<FloatType>(cast<TensorType>(value.getType()).getElementType());
     Type type =
         amp::withFloatElementType(op->getResult(result).getType(), elementType);
-    if (const Schema *schema = getSchema(op))
+    if (const Schema *schema = getTypeSchema(op))
       if (const Parameter *parameter = schema->outputAt(result);
           parameter && !parameter->types.admits(type))
         return {}; // a cast takes its place
@@ -259,7 +271,9 @@ void *lookupAutocastModel(TypeID interfaceID, OperationName name) {
   if (interfaceID != AutocastOpInterface::getInterfaceID())
     return nullptr;
   static Model model;
-  if (lookupOperator(name) || name.getTypeID() == TypeID::get<InitializerOp>())
+  if (lookupOperator(name) ||
+      name.getTypeID() == TypeID::get<InitializerOp>() ||
+      name.getTypeID() == TypeID::get<CustomOp>())
     return static_cast<AutocastOpInterface::Concept *>(&model);
   return nullptr;
 }

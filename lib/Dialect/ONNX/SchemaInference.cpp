@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ContribSchemas.h"
 #include "SchemaContext.h"
 #include "SchemaRegistry.h"
 #include "SchemaTypes.h"
@@ -55,6 +56,7 @@ private:
     --depth;
   }
   void inferOperation(Operation *op);
+  void inferCustom(CustomOp op);
   void inferCall(CallOp call);
   std::vector<const TypeProto *>
   inferRegion(Region &region, ArrayRef<const TypeProto *> inputTypes,
@@ -311,11 +313,36 @@ Type withSchemaElement(Type type, OpResult result) {
   return type;
 }
 
+/// The element types of an operator without inference function, as far as its
+/// inputs say them.
+void Inferrer::inferCustom(CustomOp op) {
+  const Schema *schema = getTypeSchema(op);
+  if (!schema)
+    return;
+  for (auto [position, result] :
+       llvm::zip_equal(outputPositions(op), op->getResults())) {
+    const Parameter *output = schema->outputAt(position);
+    if (!isUnknown(result.getType()) || !output || output->typeVariable < 0)
+      continue;
+    for (auto [inputPosition, operand] :
+         llvm::zip_equal(inputPositions(op), op->getOperands())) {
+      const Parameter *input = schema->inputAt(inputPosition);
+      FloatType element = amp::getFloatElementType(operand.getType());
+      if (input && input->typeVariable == output->typeVariable && element) {
+        refine(result, UnrankedTensorType::get(element));
+        break;
+      }
+    }
+  }
+}
+
 void Inferrer::inferOperation(Operation *op) {
   if (auto call = dyn_cast<CallOp>(op))
     return inferCall(call);
   const OperatorInfo *info = lookupOperator(op->getName());
   if (!info) {
+    if (auto custom = dyn_cast<CustomOp>(op))
+      inferCustom(custom);
     for (Region &region : op->getRegions())
       for (Block &block : region)
         inferBlock(block);
