@@ -161,6 +161,9 @@ def _holds(condition: str, wanted: Any, node: Node) -> bool:
             (count := operand(position).elements) is not None and _is_within(count, str(interval))
             for position, interval in wanted.items()
         )
+    if condition == "low":
+        # Conversions to 16 bits are judged here.
+        return bool({"fp16", "bf16"} & set(wanted))
     raise ValueError(f"no such condition is known here: {condition}")
 
 

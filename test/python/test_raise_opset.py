@@ -148,8 +148,9 @@ def test_the_same_from_every_opset_of_reductions(tmp_path: Path) -> None:
     data = np.random.default_rng(0).standard_normal((2, 3, 4, 5)).astype(np.float32)
     for op in ("Softmax", "LogSoftmax", "Hardmax"):
         for axis in (0, 1, 2, 3, -1, None):
-            attributes = {} if axis is None else {"axis": axis}
-            for shape in ([2, 3, 4, 5], ["a", 3, "b", 5]):
+            attributes: dict[str, Any] = {} if axis is None else {"axis": axis}
+            shapes: tuple[list[Any], ...] = ([2, 3, 4, 5], ["a", 3, "b", 5])
+            for shape in shapes:
                 node = onnx.helper.make_node(op, ["x"], ["y"], "softmax", **attributes)
                 graph = onnx.helper.make_graph(
                     [node],
