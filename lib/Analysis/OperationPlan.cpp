@@ -269,8 +269,8 @@ LogicalResult OperationPlans::addOperation(AutocastOpInterface op,
   return success();
 }
 
-/// Denies what has an island, and what leads only there. Users come after what
-/// they use.
+/// Denies what has an island, and what leads there. Users come after what they
+/// use.
 void OperationPlans::growIslands() {
   for (OperationPlan &plan : llvm::reverse(plans)) {
     bool isFree = plan.decision.category == Category::Promote ||
@@ -282,20 +282,19 @@ void OperationPlans::growIslands() {
       plan.decision.category = Category::Deny;
       continue;
     }
-    bool allInside = !plan.op->use_empty() &&
-                     llvm::all_of(plan.op->getUsers(), [&](Operation *user) {
-                       const OperationPlan *inside = lookup(user);
-                       return inside && inside->decision.island;
-                     });
-    if (!allInside)
-      continue;
-    auto inside = cast<AutocastOpInterface>(*plan.op->user_begin());
-    plan.decision.category = Category::Deny;
-    plan.decision.island = true;
-    islandRules.push_back(std::make_unique<std::string>(
-        plan.decision.rule.str() + "; it leads only to " +
-        inside.getAutocastName().str() + ", an island of float32"));
-    plan.decision.rule = *islandRules.back();
+    for (Operation *user : plan.op->getUsers()) {
+      const OperationPlan *inside = lookup(user);
+      if (!inside || !inside->decision.island)
+        continue;
+      plan.decision.category = Category::Deny;
+      plan.decision.island = true;
+      auto island = cast<AutocastOpInterface>(user);
+      islandRules.push_back(std::make_unique<std::string>(
+          plan.decision.rule.str() + "; it leads to " +
+          island.getAutocastName().str() + ", an island of float32"));
+      plan.decision.rule = *islandRules.back();
+      break;
+    }
   }
 }
 

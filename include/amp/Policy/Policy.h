@@ -130,8 +130,8 @@ struct Decision {
   /// the program. tf32 is computed in, never stored: the operation's types
   /// stay.
   std::optional<FloatFormat> low;
-  /// The operation runs in float32, and so does what leads only to it, up to
-  /// operations that are allowed to be low: the arithmetic around a loss.
+  /// The operation runs in float32, and so does what leads to it, up to
+  /// operations that are allowed to be low: the arithmetic before a loss.
   bool island = false;
   /// Why, for people: "policy 'inference': Softmax is deny: …". Owned by the
   /// policy; valid until the policy is changed or destroyed.
