@@ -15,6 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="run the tests marked `full`, too")
+    parser.addoption(
+        "--write-golden", action="store_true", help="write what PyTorch does into the golden files"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import autocast_graphs
 import numpy as np
 import onnx
 import pytest
@@ -263,3 +264,32 @@ def test_category(operator: str, categories: dict[str, str], tensors: tuple[Any,
     # To PyTorch, what moves data is like any other operator that it does not list.
     ours = categories[operator].replace("clear", "follow")
     assert ours == category_in_torch(operator, *tensors)
+
+
+# ---- eager placement
+
+
+def types_in_torch(nodes: autocast_graphs.Graph, x: Any) -> list[str]:
+    """What each node runs in under autocast."""
+    special: dict[str, Callable[..., Any]] = {
+        "Clip": lambda a: torch.clamp(a, -1, 1),
+        "Einsum": lambda a, b: torch.einsum("ij,jk->ik", a, b),
+        "Gemm": lambda a, b, c: torch.addmm(c, a, b),
+        "MatMul": torch.matmul,
+    }
+    values = [x]
+    for name, inputs in nodes:
+        function = special.get(name) or SEVERAL_INPUTS.get(name) or ONE_INPUT[name]
+        values.append(function(*(values[number] for number in inputs)))
+    return [{torch.float32: "f32", torch.float16: "f16"}[value.dtype] for value in values[1:]]
+
+
+def test_graphs(tensors: tuple[Any, Any], request: pytest.FixtureRequest) -> None:
+    """autocast_graphs.json, which eager placement is held to, is what PyTorch does."""
+    found = {
+        str(seed): types_in_torch(autocast_graphs.graph(seed), tensors[0])
+        for seed in range(autocast_graphs.COUNT)
+    }
+    if request.config.getoption("--write-golden"):
+        autocast_graphs.GOLDEN.write_text(json.dumps(found).replace("], ", "],\n") + "\n")
+    assert found == autocast_graphs.golden()
