@@ -16,10 +16,6 @@
 
 using namespace amp;
 
-/// Constants of up to so many elements are parameters of a formula (an epsilon,
-/// bounds, a scale): each of their values matters. Of weights the largest do.
-static constexpr uint64_t kParameterElements = 16;
-
 /// A value has lost its meaning when rounding may change it by more than this:
 /// an epsilon of 1e-7 is 1.2e-7 in float16.
 static constexpr double kLargestRelativeError = 1.0 / 32;

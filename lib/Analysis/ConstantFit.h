@@ -16,6 +16,10 @@
 
 namespace amp {
 
+/// Constants of up to so many elements are parameters of a formula (an epsilon,
+/// bounds, a scale): each of their values matters. Of weights the largest do.
+inline constexpr uint64_t kParameterElements = 16;
+
 /// True if a finite value of the range rounds beyond the largest one of
 /// `format`.
 bool overflows(const FloatRange &range, FloatFormat format);

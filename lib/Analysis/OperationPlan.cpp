@@ -479,6 +479,76 @@ void OperationPlans::checkConstants(OperationPlan &plan) {
       variable.obstacle = obstacle;
 }
 
+/// The range of a constant with few elements, behind what only moves it.
+std::optional<FloatRange>
+OperationPlans::getParameterRange(Value constant) const {
+  while (const OperationPlan *plan = constant.getDefiningOp()
+                                         ? lookup(constant.getDefiningOp())
+                                         : nullptr) {
+    auto moved = llvm::find(plan->operandVariables, plan->mainVariable);
+    if (!plan->adopts || moved == plan->operandVariables.end())
+      return std::nullopt;
+    constant = plan->op->getOperand(moved - plan->operandVariables.begin());
+  }
+  auto op = constant.getDefiningOp<AutocastOpInterface>();
+  if (!op || !op.isAutocastConstant())
+    return std::nullopt;
+  Attribute value =
+      op.getAutocastConstantValue(cast<OpResult>(constant).getResultNumber());
+  std::optional<ConstantData> data = getConstantData(value);
+  if (!data || data->bytes.size() > kParameterElements * sizeof(float) ||
+      !cast<ElementsAttr>(value).getElementType().isF32())
+    return std::nullopt;
+  return scanRange(data->bytes.data(), data->bytes.size() / sizeof(float));
+}
+
+/// A small constant that keeps a sum from 0 (an epsilon) is in vain if the next
+/// operation rounds the sum: whoever reads it stays float32, too, and what only
+/// moves it passes that on.
+void OperationPlans::guardSmallValues() {
+  DenseMap<Value, StringAttr> guarded;
+  for (OperationPlan &plan : plans) {
+    if (plan.decision.category == Category::Allow)
+      continue;
+    StringAttr guard;
+    for (auto [operand, number] :
+         llvm::zip_equal(plan.op->getOperands(), plan.operandVariables)) {
+      StringAttr found = guarded.lookup(operand);
+      if (!found)
+        continue;
+      guard = found;
+      if (number >= 0 && plan.variables[number].moves &&
+          !plan.variables[number].obstacle)
+        plan.variables[number].obstacle = found;
+    }
+    if (plan.decision.category != Category::Clear) {
+      guard = {};
+      for (auto [index, operand] : llvm::enumerate(plan.op->getOperands())) {
+        std::optional<FloatRange> range = plan.operandVariables[index] < 0
+                                              ? std::nullopt
+                                              : getParameterRange(operand);
+        Decision decision = plan.decision;
+        decision.outOfRange = OutOfRange::Convert;
+        if (!range || llvm::is_contained(decision.flushedOperands,
+                                         plan.op.getOperandPosition(index)))
+          continue;
+        std::string why = amp::explainMisfit(
+            *range, constants.lookup(operand).name, plan.low, decision);
+        if (!why.empty())
+          guard = StringAttr::get(plan.op->getContext(),
+                                  "its input may be as small as a constant: " +
+                                      why);
+      }
+    }
+    if (!guard)
+      continue;
+    for (auto [result, number] :
+         llvm::zip_equal(plan.op->getResults(), plan.resultVariables))
+      if (number >= 0)
+        guarded[result] = guard;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // OperationPlans
 //===----------------------------------------------------------------------===//
@@ -518,6 +588,7 @@ FailureOr<OperationPlans> OperationPlans::compute(ModuleOp module,
     else if (result.mayBeLow(plan))
       result.checkConstants(plan);
   }
+  result.guardSmallValues();
   return result;
 }
 

@@ -120,6 +120,8 @@ private:
   std::string explainMisfit(mlir::Value constant, FloatFormat format,
                             Decision decision) const;
   void checkConstants(OperationPlan &plan);
+  void guardSmallValues();
+  std::optional<FloatRange> getParameterRange(mlir::Value constant) const;
 
   const Policy *policy;
   FloatFormat low;

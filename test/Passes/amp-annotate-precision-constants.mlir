@@ -244,3 +244,24 @@ func.func @resources(%x: tensor<2xf32>) -> tensor<2xf32> {
     }
   }
 #-}
+
+// What an epsilon keeps from 0 is not rounded by whoever reads it, however it
+// gets there.
+
+// CHECK-LABEL: func.func @guarded
+func.func @guarded(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %epsilon = t.const dense<1.0e-12> : tensor<4xf32> {node_name = "epsilon"}
+  %0 = t.matmul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.add %{{.*}} {amp.category = "promote", amp.reason = "constant 'epsilon' underflows in float16: 1e-12"}
+  %1 = t.add %0, %epsilon : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.transpose {{.*}}amp.reason = "its input may be as small as a constant: constant 'epsilon' underflows in float16: 1e-12"
+  %2 = t.transpose %1 : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.batch_norm {{.*}}amp.reason = "its input may be as small as a constant: {{.*}}"
+  %3 = t.batch_norm %2, %0, %0 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // Nobody knows how small that is.
+  // CHECK: t.add {{.*}}amp.reason = "{{.*}}; its inputs are float32"
+  %4 = t.add %3, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.matmul {{.*}}amp.precision = [f16]
+  %5 = t.matmul %2, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %4, %5 : tensor<4xf32>, tensor<4xf32>
+}

@@ -52,9 +52,13 @@ def our_shapes(text: str) -> dict[str, Shape]:
         types = line.rpartition(" -> ")[2].partition(" {")[0]
         if types.startswith("(") and types.endswith(")"):
             types = types[1:-1]
-        present = [name for name in json.loads(names[1]) if name]
-        for name, kind in zip(present, split_types(types), strict=True):
-            shapes[name] = parse_shape(kind)
+        kinds, present = split_types(types), json.loads(names[1])
+        # An output without a name has a result only where all outputs have.
+        if len(kinds) != len(present):
+            present = [name for name in present if name]
+        for name, kind in zip(present, kinds, strict=True):
+            if name:
+                shapes[name] = parse_shape(kind)
     return shapes
 
 

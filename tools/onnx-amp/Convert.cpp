@@ -196,9 +196,8 @@ static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
   PassManager decide(module.getContext());
   decide.enableVerifier(false);
   // What moves how many bytes is a matter of shapes, which models rarely say;
-  // so is what some nodes mean in a later opset.
-  if (options.placement == Placement::Optimal || options.mayRaise)
-    decide.addPass(createInferTypes());
+  // so is what some rules ask, and what some nodes mean in a later opset.
+  decide.addPass(createInferTypes());
   if (options.mayRaise) {
     RaiseOpsetOptions raise;
     raise.low = options.dtype;

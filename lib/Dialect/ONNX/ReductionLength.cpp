@@ -100,8 +100,11 @@ Length getSizeFrom(ArrayRef<int64_t> shape, int64_t axis) {
 //===----------------------------------------------------------------------===//
 
 Length ofMatMul(Operation *op) {
-  auto a = getShape(op, 0);
-  return a ? getSize(*a, -1) : std::nullopt;
+  if (auto a = getShape(op, 0))
+    if (Length size = getSize(*a, -1))
+      return size;
+  auto b = getShape(op, 1);
+  return b ? getSize(*b, b->size() > 1 ? -2 : -1) : std::nullopt;
 }
 
 Length ofGemm(Operation *op) {

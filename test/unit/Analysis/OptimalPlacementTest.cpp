@@ -122,11 +122,15 @@ private:
   void findConstants(Operation *op) {
     if (auto constant = dyn_cast<test::ConstOp>(op)) {
       auto value = cast<DenseElementsAttr>(constant.getValue());
-      constants[constant.getOutput()] =
-          value.getSplatValue<APFloat>().convertToFloat() == 1;
+      float number = value.getSplatValue<APFloat>().convertToFloat();
+      constants[constant.getOutput()] = number == 1;
+      if (number < 1e-8f)
+        tiny.insert(constant.getOutput());
     } else if (isa<test::TransposeOp>(op) &&
                constants.contains(op->getOperand(0))) {
       constants[op->getResult(0)] = constants[op->getOperand(0)];
+      if (tiny.contains(op->getOperand(0)))
+        tiny.insert(op->getResult(0));
     }
   }
 
@@ -147,6 +151,22 @@ private:
           !(isPinned && index == 0))
         allFit &= constant->second || isa<test::TransposeOp>(op);
     }
+    // What has met a tiny constant is not rounded by whoever reads it.
+    SmallVector<bool, 3> isGuarded(3);
+    bool meetsTiny = false, movesGuarded = false;
+    for (OpOperand &operand : op->getOpOperands()) {
+      int number = operandVariable(op, operand.getOperandNumber());
+      meetsTiny |= number >= 0 && tiny.contains(operand.get());
+      if (guarded.contains(operand.get()) && !isAllowed) {
+        movesGuarded = true;
+        if (number >= 0)
+          isGuarded[number] = true;
+      }
+    }
+    bool isClear = isa<test::TransposeOp, test::ArgMaxOp>(op);
+    if (!isAllowed && (isClear ? movesGuarded : meetsTiny) &&
+        resultVariable(op) >= 0)
+      guarded.insert(op->getResult(0));
     PlacementGraph::Operation entry = {{}, false};
     std::optional<unsigned> main;
     for (int number = 0; number < 3; ++number) {
@@ -164,7 +184,8 @@ private:
       entry.touchesLow |= !moves;
       if (moves && !main)
         main = number;
-      if (!moves || isFixed || !allFit || (isPinned && number == 0))
+      if (!moves || isFixed || !allFit || isGuarded[number] ||
+          (isPinned && number == 0))
         ;
       else if (isAllowed)
         variable = kLow;
@@ -299,6 +320,7 @@ private:
 
   bool keepIOTypes;
   /// Constants, and what transposes them, and whether float16 can hold them.
+  DenseSet<Value> tiny, guarded;
   DenseMap<Value, bool> constants;
   DenseMap<Operation *, SmallVector<func::CallOp>> calls;
 };
