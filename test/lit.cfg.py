@@ -38,8 +38,14 @@ llvm_config.add_tool_substitutions(
         "FileCheck",
         "not",
         "count",
+        "mlir-opt",
+        "mlir-runner",
         "split-file",
     ],
     [config.amp_tools_dir, config.llvm_tools_dir],
 )
+config.substitutions.append(
+    ("%plugin", str(Path(config.amp_binary_dir, "lib", "libOnnxAMPPlugin.so")))
+)
+config.substitutions.append(("%mlir_libs", str(Path(config.llvm_tools_dir).parent / "lib")))
 config.substitutions.append(("%python", config.python_executable))

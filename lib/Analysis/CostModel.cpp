@@ -12,6 +12,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -105,6 +106,9 @@ int64_t CostModel::countElements(Type type) const {
 /// branch counts as taken.
 int64_t CostModel::getIterations(Region &region) const {
   auto branch = dyn_cast<RegionBranchOpInterface>(region.getParentOp());
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(region.getParentOp());
+      loop && !branch)
+    return options.iterations;
   if (!branch || !branch.isRepetitiveRegion(region.getRegionNumber()))
     return 1;
   SmallVector<InvocationBounds> bounds;

@@ -27,7 +27,7 @@ public:
   Collector(const OperationPlans &plans, FloatFormat low)
       : plans(plans), low(low) {}
 
-  void addRegions(RegionBranchOpInterface op) {
+  void addRegions(Operation *op) {
     RegionFlow flow(op);
     Admitted admitted;
     for (const RegionFlow::Group &regionGroup : flow.getGroups()) {
@@ -106,12 +106,12 @@ private:
 
   /// True if the operation's own types may be low for all of a group. The
   /// answer looks at all operands and results: asked once for each variable.
-  static bool admits(RegionBranchOpInterface op, const FlowGroup &group,
+  static bool admits(Operation *op, const FlowGroup &group,
                      Admitted &admitted) {
     FloatType lowType = getFloatType(op->getContext(), group.low);
     if (!lowType)
       return false;
-    auto autocast = dyn_cast<AutocastOpInterface>(op.getOperation());
+    auto autocast = dyn_cast<AutocastOpInterface>(op);
     return !autocast || llvm::all_of(group.targets, [&](Value target) {
       auto result = dyn_cast<OpResult>(target);
       if (!result || result.getOwner() != op)
@@ -134,8 +134,8 @@ SmallVector<FlowGroup, 0> amp::collectFlowGroups(ModuleOp module,
                                                  const FunctionFlow &functions,
                                                  FloatFormat low) {
   Collector collector(plans, low);
-  module.walk([&](RegionBranchOpInterface op) {
-    if (!plans.isKeptInside(op))
+  module.walk([&](Operation *op) {
+    if (hasRegionFlow(op) && !plans.isKeptInside(op))
       collector.addRegions(op);
   });
   for (const auto &[op, function] : functions.getFunctions())

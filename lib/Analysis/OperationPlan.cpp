@@ -8,6 +8,7 @@
 
 #include "ConstantFit.h"
 
+#include "amp/Analysis/RegionFlow.h"
 #include "amp/Dialect/AMP/ConstantData.h"
 #include "amp/Dialect/AMP/FloatTypes.h"
 #include "amp/Interfaces/ElementTypes.h"
@@ -170,11 +171,12 @@ void OperationPlans::addVariables(OperationPlan &plan) {
 
   // A variable of results alone is said by an attribute, or by nothing; regions
   // without control flow that we know of rely on the types around them.
+  bool mayMove = op->getNumRegions() == 0 || op.canUpdateRegions();
   bool isStored = plan.low.storageFormat() == plan.low;
   FloatType lowType = getFloatType(op->getContext(), plan.low);
   for (auto [number, variable] : llvm::enumerate(plan.variables)) {
     variable.moves = variable.elementType && variable.elementType.isF32() &&
-                     variable.hasOperands && op->getNumRegions() == 0 &&
+                     variable.hasOperands && mayMove &&
                      plan.decision.category != Category::Keep;
     if (!variable.moves)
       continue;
@@ -315,7 +317,7 @@ void OperationPlans::addConstant(AutocastOpInterface op) {
 }
 
 void OperationPlans::addFlowing(Operation *op) {
-  if (!isa<RegionBranchOpInterface, CallOpInterface>(op) &&
+  if (!hasRegionFlow(op) && !isa<CallOpInterface>(op) &&
       !op->hasTrait<OpTrait::IsTerminator>())
     return;
   for (Value operand : op->getOperands())
@@ -563,7 +565,7 @@ FailureOr<OperationPlans> OperationPlans::compute(ModuleOp module,
     if (op->getNumRegions() > 0)
       result.keepInside(op, kept);
     auto autocast = dyn_cast<AutocastOpInterface>(op);
-    if (!autocast || isa<RegionBranchOpInterface>(op)) {
+    if (!autocast || hasRegionFlow(op)) {
       result.addFlowing(op);
       return WalkResult::advance();
     }

@@ -211,7 +211,7 @@ public:
                                ArrayRef<FormatState *> results) final {
     const OperationPlan *plan = plans.lookup(op);
     if (!plan) {
-      setAllToEntryStates(results);
+      visitTargets(results);
       return success();
     }
     SmallVector<FloatFormat, 2> formats = transferFormats(
@@ -245,16 +245,22 @@ public:
                               AbstractLattices arguments) final {
     visitTargets(arguments);
   }
+  /// Arguments of regions without RegionBranchOpInterface.
+  void visitNonControlFlowArguments(Operation *, const RegionSuccessor &,
+                                    ArrayRef<FormatState *> arguments,
+                                    unsigned) final {
+    visitTargets(arguments);
+  }
   void visitRegionSuccessors(ProgramPoint *, RegionBranchOpInterface,
                              RegionSuccessor, AbstractLattices lattices) final {
     visitTargets(lattices);
   }
 
 private:
-  void visitTargets(AbstractLattices lattices) {
+  template <typename Lattice> void visitTargets(ArrayRef<Lattice *> lattices) {
     // What is known by now is known inside, before it is looked at.
     passOn();
-    for (dataflow::AbstractSparseLattice *lattice : lattices)
+    for (Lattice *lattice : lattices)
       if (!controlFlow.isTarget(lattice->getAnchor()))
         setToEntryState(static_cast<FormatState *>(lattice));
   }

@@ -14,9 +14,9 @@
 using namespace mlir;
 using namespace amp;
 
-/// Every pair of an operand and a value that it flows into.
-static SmallVector<ElementTypeEdge> collectEdges(RegionBranchOpInterface op) {
-  SmallVector<ElementTypeEdge> edges;
+/// Adds the pairs that control flow gives.
+static void collectEdges(RegionBranchOpInterface op,
+                         SmallVectorImpl<ElementTypeEdge> &edges) {
   for (RegionBranchPoint point : op.getAllRegionBranchPoints()) {
     SmallVector<RegionSuccessor> successors;
     op.getSuccessorRegions(point, successors);
@@ -33,12 +33,25 @@ static SmallVector<ElementTypeEdge> collectEdges(RegionBranchOpInterface op) {
         edges.push_back({&source->getOpOperand(begin + i), inputs[i]});
     }
   }
-  if (auto autocast = dyn_cast<AutocastOpInterface>(op.getOperation()))
+}
+
+/// Every pair of an operand and a value that it flows into.
+static SmallVector<ElementTypeEdge> collectEdges(Operation *op) {
+  SmallVector<ElementTypeEdge> edges;
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+    collectEdges(branch, edges);
+  if (auto autocast = dyn_cast<AutocastOpInterface>(op))
     autocast.getElementTypeFlow(edges);
   return edges;
 }
 
-RegionFlow::RegionFlow(RegionBranchOpInterface op) {
+bool amp::hasRegionFlow(Operation *op) {
+  if (op->getNumRegions() == 0 || isa<RegionBranchOpInterface>(op))
+    return op->getNumRegions() != 0;
+  return !collectEdges(op).empty();
+}
+
+RegionFlow::RegionFlow(Operation *op) {
   SmallVector<ElementTypeEdge> edges = collectEdges(op);
   llvm::MapVector<OpOperand *, unsigned> sources;
   llvm::MapVector<Value, unsigned> targets;

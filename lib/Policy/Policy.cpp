@@ -329,10 +329,10 @@ static bool matchesAttributes(const Setting &setting,
   return length && setting.reductionLength->contains(*length);
 }
 
-bool Setting::matches(const OperationDescription &op) const {
+bool Setting::matches(const OperationDescription &op, int64_t version) const {
   if (!lowFormats.empty() && !llvm::is_contained(lowFormats, op.low))
     return false;
-  return versions.contains(op.version) && matchesNames(*this, op) &&
+  return versions.contains(version) && matchesNames(*this, op) &&
          matchesOperands(*this, op) && matchesAttributes(*this, op);
 }
 
@@ -361,19 +361,29 @@ static void forEachStatement(First &a, Setting &b, Visit visit) {
   visit(a.island, b.island);
 }
 
+std::pair<std::vector<unsigned>, int64_t>
+Policy::Table::settingsFor(llvm::StringRef domain, llvm::StringRef name,
+                           int64_t version) const {
+  llvm::SmallString<64> storage;
+  llvm::StringRef key = operatorKey(domain, name, storage);
+  std::vector<unsigned> indices = byOperator.lookup(key);
+  llvm::StringRef counterpart = counterpartOf(key);
+  if (counterpart.empty())
+    return {std::move(indices), version};
+  if (auto found = byOperator.find(counterpart); found != byOperator.end())
+    llvm::append_range(indices, found->second);
+  llvm::sort(indices);
+  return {std::move(indices), NumberRange().last};
+}
+
 Decision Policy::decide(const OperationDescription &op) const {
   Decision decision;
   decision.rule = table->notListed;
   decision.outOfRange = table->outOfRange;
   decision.underflow = table->underflow;
 
-  llvm::SmallString<64> storage;
-  llvm::ArrayRef<unsigned> own;
-  if (auto found =
-          table->byOperator.find(operatorKey(op.domain, op.name, storage));
-      found != table->byOperator.end())
-    own = found->second;
-  llvm::ArrayRef<unsigned> all = table->forAll;
+  auto [indices, version] = table->settingsFor(op.domain, op.name, op.version);
+  llvm::ArrayRef<unsigned> own = indices, all = table->forAll;
 
   // From the last setting to the first: each thing is said by the first that
   // says it.
@@ -390,7 +400,7 @@ Decision Policy::decide(const OperationDescription &op) const {
     forEachStatement(setting, said, [&](const auto &says, auto &before) {
       news |= isNews(says, before);
     });
-    if (!news || !setting.matches(op))
+    if (!news || !setting.matches(op, version))
       continue;
     if (isNews(setting.category, said.category)) {
       decision.isListed = true;
@@ -509,18 +519,15 @@ static std::string describeEffect(const Setting &setting) {
 std::vector<ConditionalStatement>
 Policy::conditionalStatements(llvm::StringRef domain, llvm::StringRef name,
                               int64_t version) const {
-  llvm::SmallString<64> storage;
-  std::vector<unsigned> indices = table->forAll;
-  if (auto found = table->byOperator.find(operatorKey(domain, name, storage));
-      found != table->byOperator.end())
-    llvm::append_range(indices, found->second);
+  auto [indices, asked] = table->settingsFor(domain, name, version);
+  llvm::append_range(indices, table->forAll);
   llvm::sort(indices, std::greater<>());
 
   std::vector<ConditionalStatement> statements;
   Setting unconditional; // what later statements without conditions say
   for (unsigned index : indices) {
     Setting setting = table->settings[index];
-    if (!setting.versions.contains(version))
+    if (!setting.versions.contains(asked))
       continue;
     std::string conditions = describeConditions(setting);
     bool isConditional = !conditions.empty();

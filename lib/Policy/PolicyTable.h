@@ -99,7 +99,8 @@ struct Setting {
   /// The text of Decision::rule.
   std::string reason;
 
-  bool matches(const OperationDescription &op) const;
+  /// `version` is what `versions` are asked with.
+  bool matches(const OperationDescription &op, int64_t version) const;
   /// True if it says nothing, whatever it matches.
   bool isSilent() const;
 };
@@ -126,6 +127,10 @@ llvm::Expected<OperatorSpelling> parseOperatorSpelling(llvm::StringRef text);
 /// The key of an operator that has been split already.
 llvm::StringRef operatorKey(llvm::StringRef domain, llvm::StringRef name,
                             llvm::SmallVectorImpl<char> &storage);
+
+/// The ONNX operator that an operator of MLIR's dialects, "tosa:exp", does the
+/// same as; empty if there is none. What is said of it is said of both.
+llvm::StringRef counterpartOf(llvm::StringRef key);
 
 /// The keys of the operators that the presets have a category for.
 const llvm::StringSet<> &knownOperators();
@@ -175,6 +180,13 @@ struct Policy::Table {
   /// ascending order.
   llvm::StringMap<std::vector<unsigned>> byOperator;
   std::vector<unsigned> forAll;
+
+  /// Indices of the settings for an operator, and for its counterpart; in
+  /// ascending order. What follows them is the version that they are asked
+  /// with: the counterpart's newest, since the other one's count differently.
+  std::pair<std::vector<unsigned>, int64_t> settingsFor(llvm::StringRef domain,
+                                                        llvm::StringRef name,
+                                                        int64_t version) const;
 
   /// Adds a setting after all others; for any operator if the key is empty.
   void add(llvm::StringRef operatorKey, detail::Setting setting);

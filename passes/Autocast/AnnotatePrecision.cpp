@@ -5,11 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "amp/Analysis/PrecisionAnalysis.h"
+#include "amp/Analysis/RegionFlow.h"
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Dialect/AMP/Annotations.h"
 #include "amp/Passes/Passes.h"
 
-#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace amp {
 #define GEN_PASS_DEF_ANNOTATEPRECISION
@@ -212,7 +213,7 @@ void AnnotatePrecisionPass::runOnOperation() {
   getOperation().walk([&](Operation *op) {
     if (auto function = dyn_cast<FunctionOpInterface>(op))
       annotateFunction(function, *analysis);
-    else if (isa<RegionBranchOpInterface>(op))
+    else if (hasRegionFlow(op))
       annotateRegions(op, *analysis);
   });
 }

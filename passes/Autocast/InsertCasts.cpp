@@ -48,7 +48,7 @@ private:
   // 1. New element types, by what defines a value.
   void readFunction(FunctionOpInterface function);
   void readOperation(AutocastOpInterface op, ArrayAttr precision);
-  LogicalResult readRegions(RegionBranchOpInterface op);
+  LogicalResult readRegions(Operation *op);
   void readCall(CallOpInterface call, const FunctionFlow &functions);
   void readArguments(Operation *op);
   LogicalResult readAnnotations(const FunctionFlow &functions);
@@ -67,6 +67,9 @@ private:
   FailureOr<Value> convert(OpBuilder &builder, Value value, FloatType wanted,
                            bool isShared);
 
+  // 5. What else states types follows.
+  void updateOperations();
+
   void setType(Value value, FloatType elementType) {
     if (elementType && getFloatElementType(value.getType()))
       newTypes[value] = elementType;
@@ -78,6 +81,8 @@ private:
   }
 
   llvm::MapVector<Value, FloatType> newTypes;
+  /// Operations whose element types change.
+  SmallVector<AutocastOpInterface> moved;
   /// Functions with annotations, and the element types of their results.
   llvm::MapVector<FunctionOpInterface, ArrayAttr> functionResults;
   DenseMap<OpOperand *, FloatType> wantedByRegions;
@@ -118,6 +123,7 @@ void InsertCastsPass::readFunction(FunctionOpInterface function) {
 
 void InsertCastsPass::readOperation(AutocastOpInterface op,
                                     ArrayAttr precision) {
+  moved.push_back(op);
   for (OpResult result : op->getResults()) {
     int variable = op.getResultTypeVariable(result.getResultNumber());
     if (variable >= 0)
@@ -125,7 +131,7 @@ void InsertCastsPass::readOperation(AutocastOpInterface op,
   }
 }
 
-LogicalResult InsertCastsPass::readRegions(RegionBranchOpInterface op) {
+LogicalResult InsertCastsPass::readRegions(Operation *op) {
   ArrayAttr results = getArray(op, AMPDialect::kResultTypes);
   if (!results && !getArray(op, AMPDialect::kArgumentTypes))
     return success();
@@ -161,9 +167,9 @@ LogicalResult InsertCastsPass::readAnnotations(const FunctionFlow &functions) {
   for (const auto &[op, function] : functions.getFunctions())
     readFunction(cast<FunctionOpInterface>(op));
   WalkResult walk = getOperation().walk([&](Operation *op) {
-    if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
-      return failed(readRegions(branch)) ? WalkResult::interrupt()
-                                         : WalkResult::advance();
+    if (hasRegionFlow(op))
+      return failed(readRegions(op)) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
     if (auto call = dyn_cast<CallOpInterface>(op))
       readCall(call, functions);
     else if (ArrayAttr precision = getArray(op, AMPDialect::kPrecision))
@@ -209,8 +215,7 @@ void InsertCastsPass::collectMismatches(const FunctionFlow &functions) {
     if (op->getNumOperands() == 0)
       return;
     AutocastOpInterface autocast;
-    if (op->hasAttr(AMPDialect::kPrecision) &&
-        !isa<RegionBranchOpInterface>(op))
+    if (op->hasAttr(AMPDialect::kPrecision) && !hasRegionFlow(op))
       autocast = dyn_cast<AutocastOpInterface>(op);
     FunctionOpInterface function;
     if (op->hasTrait<OpTrait::IsTerminator>() && op->getNumSuccessors() == 0)
@@ -366,9 +371,22 @@ LogicalResult InsertCastsPass::insertCasts() {
   return success(!walk.wasInterrupted());
 }
 
+//===----------------------------------------------------------------------===//
+// 5. What else states types
+//===----------------------------------------------------------------------===//
+
+void InsertCastsPass::updateOperations() {
+  OpBuilder builder(&getContext());
+  for (AutocastOpInterface op : moved) {
+    builder.setInsertionPointAfter(op);
+    op.updateElementTypes(builder);
+  }
+}
+
 void InsertCastsPass::runOnOperation() {
   // Of an earlier module, perhaps.
   newTypes.clear();
+  moved.clear();
   functionResults.clear();
   wantedByRegions.clear();
   mismatches.clear();
@@ -380,6 +398,7 @@ void InsertCastsPass::runOnOperation() {
   retype();
   if (failed(insertCasts()))
     return signalPassFailure();
+  updateOperations();
   removeAnnotations(getOperation(),
                     {AMPDialect::kPrecision, AMPDialect::kResultTypes,
                      AMPDialect::kArgumentTypes, AMPDialect::kOverflow});

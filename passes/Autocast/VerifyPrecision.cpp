@@ -28,8 +28,8 @@ public:
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (auto autocast = dyn_cast<AutocastOpInterface>(op))
         valid &= succeeded(verifyVariables(autocast));
-      if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
-        valid &= succeeded(verifyRegions(branch));
+      if (hasRegionFlow(op))
+        valid &= succeeded(verifyRegions(op));
       if (auto call = dyn_cast<CallOpInterface>(op))
         valid &= succeeded(verifyCall(call, functions.getCallee(op)));
     });
@@ -45,7 +45,7 @@ public:
 
 private:
   LogicalResult verifyVariables(AutocastOpInterface op);
-  LogicalResult verifyRegions(RegionBranchOpInterface op);
+  LogicalResult verifyRegions(Operation *op);
   LogicalResult verifyCall(CallOpInterface call, FunctionOpInterface callee);
   LogicalResult verifyTypes(Operation *op, TypeRange types, TypeRange expected,
                             StringRef what, StringRef whose);
@@ -54,7 +54,7 @@ private:
 
 LogicalResult VerifyPrecisionPass::verifyVariables(AutocastOpInterface op) {
   // What control flow joins may differ from value to value.
-  bool mayDiffer = isa<RegionBranchOpInterface>(op.getOperation());
+  bool mayDiffer = hasRegionFlow(op);
   SmallVector<FloatType, 4> variables;
   llvm::SmallDenseSet<std::pair<int, Type>> supported;
   auto verify = [&](Type type, int number, StringRef kind,
@@ -87,7 +87,7 @@ LogicalResult VerifyPrecisionPass::verifyVariables(AutocastOpInterface op) {
   return success();
 }
 
-LogicalResult VerifyPrecisionPass::verifyRegions(RegionBranchOpInterface op) {
+LogicalResult VerifyPrecisionPass::verifyRegions(Operation *op) {
   RegionFlow flow(op);
   for (const RegionFlow::Group &group : flow.getGroups()) {
     for (OpOperand *source : group.sources) {

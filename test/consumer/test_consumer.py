@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -30,15 +31,47 @@ def installed(build_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return first.rename(first.parent / "moved")
 
 
-def test_find_package_gives_libraries_that_work(installed: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def built(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The build tree of the project in this folder."""
+    build = tmp_path_factory.mktemp("build")
     run(
-        *("cmake", "-S", HERE, "-B", tmp_path, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"),
+        *("cmake", "-S", HERE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"),
         f"-DCMAKE_PREFIX_PATH={installed}",
         "-DCMAKE_CXX_COMPILER=clang++-22",
         "-DCMAKE_C_COMPILER=clang-22",
     )
-    run("cmake", "--build", tmp_path)
-    assert "float16" in run(tmp_path / "consumer")
+    run("cmake", "--build", build)
+    return build
+
+
+def onnx_in(binary: Path) -> list[str]:
+    """Symbols and libraries of ONNX and Protobuf that a binary has or needs."""
+    listing = run("nm", "-C", binary) + run("nm", "-CD", binary) + run("readelf", "-d", binary)
+    return [line for line in listing.splitlines() if re.search(r"onnx::|protobuf", line)]
+
+
+def test_find_package_gives_libraries_that_work(built: Path) -> None:
+    assert "float16" in run(built / "consumer")
+
+
+def test_a_dialect_of_its_own_links_the_passes_alone(built: Path) -> None:
+    program = run(built / "embedding", HERE / "toy.yaml")
+    assert re.search(r'"toy.relu"\(.*\) : \(tensor<4x4xf16>\) -> tensor<4x4xf16>', program)
+    assert program.count("amp.cast") == 3
+    assert onnx_in(built / "embedding") == []
+    assert onnx_in(built / "consumer")
+
+
+def test_the_plugin_has_nothing_of_onnx(installed: Path) -> None:
+    (plugin,) = installed.glob("lib*/**/libOnnxAMPPlugin.so")
+    assert onnx_in(plugin) == []
+    exported = run("nm", "-D", "--defined-only", plugin).split("\n")
+    assert [line.split()[-1] for line in exported if line] == [
+        "mlirGetDialectPluginInfo",
+        "mlirGetPassPluginInfo",
+    ]
+    assert "libMLIR" in run("readelf", "-d", plugin)
 
 
 @pytest.mark.parametrize("tool", ["amp-opt", "amp-translate", "onnx-amp"])

@@ -2,11 +2,12 @@
 
 Read from left to right, `A -> B` lets A include B:
 
-    tools -> Pipelines -> Lowering, Autocast passes -> Analysis -> dialects, Interfaces -> Policy -> LLVM
+    tools -> Pipelines -> Lowering, Embedding, Autocast passes -> Analysis -> dialects, Interfaces -> Policy -> LLVM
 
 Only Target/ONNX and the files of the onnx dialect that read operator schemas see ONNX's and Protobuf's headers. What
-the Autocast passes stand on never sees the onnx dialect: other compilers link these passes alone. The runtime sees
-nothing of the compiler.
+the Autocast and Embedding passes stand on, and the plugin that brings them to other tools, never see the onnx dialect:
+other compilers link these alone. The models of MLIR's own dialects (TOSA, Linalg) see the interfaces and the amp
+dialect. The runtime sees nothing of the compiler.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ BASE = MLIR | {"amp/Support"}
 FORMATS = frozenset({"amp/Policy/FloatFormat.h", "amp/Policy/FloatRounding.h"})
 AUTOCAST = BASE | {"amp/Policy", "amp/Interfaces", "amp/Dialect/AMP", "amp/Analysis"}
 AUTOCAST_PASSES = frozenset({"amp/Passes/Passes.h", "amp/Passes/Autocast.h.inc"})
+EMBEDDING_PASSES = frozenset({"amp/Passes/Embedding.h", "amp/Passes/Embedding.h.inc"})
+FOREIGN = frozenset({"amp/Dialect/Linalg", "amp/Dialect/TOSA"})
 EVERYTHING = AUTOCAST | ONNX | {"amp", "amp-c"}
 
 # A place is how a path from the project's root begins, the longest entry counts; with it goes what it may include.
@@ -36,6 +39,8 @@ RULES: dict[str, frozenset[str]] = {
     "lib/Policy": frozenset({"llvm", "amp/Support", "amp/Policy"}),
     "lib/Interfaces": BASE | {"amp/Interfaces"},
     "lib/Dialect/AMP": BASE | FORMATS | {"amp/Interfaces", "amp/Dialect/AMP"},
+    "lib/Dialect/Linalg": BASE | {"amp/Interfaces", "amp/Dialect/AMP", "amp/Dialect/Linalg"},
+    "lib/Dialect/TOSA": BASE | {"amp/Interfaces", "amp/Dialect/AMP", "amp/Dialect/TOSA"},
     "lib/Dialect/ONNX": BASE | FORMATS | {"amp/Interfaces", "amp/Dialect/ONNX"},
     "lib/Dialect/ONNX/Schema": BASE | ONNX | {"amp/Interfaces", "amp/Dialect/ONNX"},
     "lib/Analysis": AUTOCAST,
@@ -43,12 +48,14 @@ RULES: dict[str, frozenset[str]] = {
     | ONNX
     | {"amp/Policy", "amp/Interfaces", "amp/Dialect", "amp/Analysis", "amp/Target"},
     "passes/Autocast": AUTOCAST | AUTOCAST_PASSES,
+    "passes/Embedding": BASE | EMBEDDING_PASSES | FOREIGN | {"amp/Interfaces", "amp/Dialect/AMP"},
     "passes/Passes": AUTOCAST | AUTOCAST_PASSES,
     "passes/Lowering": AUTOCAST
     | {"amp/Dialect", "amp/Passes/Lowering.h", "amp/Passes/Lowering.h.inc"},
     "passes/Pipelines": AUTOCAST | {"amp/Dialect", "amp/Passes"},
     "runtime": frozenset({"google/protobuf", "amp/Runtime"}),
     "tools": EVERYTHING,
+    "tools/plugin": AUTOCAST | AUTOCAST_PASSES | EMBEDDING_PASSES | {"amp/Passes/Pipelines.h"},
     "include/amp/InitAll.h": EVERYTHING,
 }
 

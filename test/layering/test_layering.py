@@ -11,8 +11,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Autocast's library stands alone: what another compiler links must not bring the onnx dialect along.
-ALONE = ("AMPAutocastPasses",)
+# These stand alone: what another compiler links must not bring the onnx dialect along.
+ALONE = (
+    "AMPAutocastPasses",
+    "AMPEmbeddingPasses",
+    "AMPLinalgModels",
+    "AMPPipelines",
+    "AMPTosaModels",
+)
 
 # Defined where MLIR is linked as archives: a second world of TypeIDs beside the shared library's.
 STATIC_MLIR = re.compile(
@@ -41,6 +47,11 @@ def test_the_tree_is_looked_at() -> None:
         ("lib/Dialect/ONNX/ONNXOps.cpp", "#include <onnx/onnx_pb.h>"),
         ("lib/Dialect/AMP/AMPOps.cpp", '#include "amp/Dialect/ONNX/ONNXOps.h"'),
         ("lib/Dialect/AMP/AMPOps.cpp", '#include "amp/Policy/Policy.h"'),
+        ("lib/Dialect/TOSA/AutocastModels.cpp", '#include "amp/Dialect/ONNX/ONNXOps.h"'),
+        ("lib/Dialect/Linalg/LinalgModels.cpp", '#include "amp/Policy/Policy.h"'),
+        ("passes/Embedding/ConvertAMPToTosa.cpp", '#include "amp/Dialect/ONNX/ONNXOps.h"'),
+        ("tools/plugin/Plugin.cpp", '#include "amp/InitAll.h"'),
+        ("tools/plugin/Plugin.cpp", '#include "amp/Passes/Lowering.h"'),
         ("lib/Policy/Policy.cpp", '#include "mlir/IR/Types.h"'),
         ("lib/Target/ONNX/Import.cpp", '#include "amp/Passes/Pipelines.h"'),
         ("passes/Lowering/ConvertAMPToONNX.cpp", "#  include <google/protobuf/message.h>"),
@@ -67,6 +78,7 @@ def test_a_planted_violation_is_found(tmp_path: Path, file: str, include: str) -
         ("lib/Dialect/AMP/AMPOps.cpp", '#include "amp/Policy/FloatFormat.h"'),
         ("runtime/Session.cpp", '#include "Session.h"'),
         ("tools/amp-opt.cpp", '#include "amp/InitAll.h"'),
+        ("tools/plugin/Plugin.cpp", '#include "amp/Passes/Embedding.h"'),
     ],
 )
 def test_what_follows_the_arrows_is_not_reported(tmp_path: Path, file: str, include: str) -> None:

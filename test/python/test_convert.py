@@ -122,7 +122,11 @@ def test_presets(amp: Tool, model: Path, out: Path, preset: str) -> None:
     amp.run("convert", "--policy", preset, model, "-o", out).expect_success()
     assert checker_problem(out) is None
     types = node_types(out)
-    low = TensorProto.BFLOAT16 if preset == "torch-cpu" else TensorProto.FLOAT16
+    low = {
+        "torch-cpu": TensorProto.BFLOAT16,
+        "tf32": TensorProto.FLOAT,
+        "tf32-conv": TensorProto.FLOAT,
+    }.get(preset, TensorProto.FLOAT16)
     assert types["first"] == low
     assert types["soft"] == SOFTMAX[preset]
 
@@ -154,8 +158,8 @@ def test_no_keep_io_types(amp: Tool, model: Path, out: Path) -> None:
 
 PLACED = """
 <ir_version: 10, opset_import: ["" : 20], producer_name: "test">
-layers (float[N, 1] x, float[1, M] w) => (float[N, M] y, float[1, 1] z)
-<float[N, 1] a, float[N, M] b, float[1, 1] c>
+layers (float[N, 2] x, float[2, M] w) => (float[N, M] y, float[1, 1] z)
+<float[N, 2] a, float[N, M] b, float[1, 1] c>
 {
     [before] a = Relu (x)
     [product] b = MatMul (a, w)

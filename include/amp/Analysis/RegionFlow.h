@@ -25,6 +25,10 @@
 
 namespace amp {
 
+/// True if values flow through the operation's regions in a way that is known:
+/// by RegionBranchOpInterface, or by AutocastOpInterface alone.
+bool hasRegionFlow(mlir::Operation *op);
+
 /// The groups of one operation. A snapshot: it is not updated when the
 /// operation changes, other than in types.
 class RegionFlow {
@@ -36,9 +40,9 @@ public:
     llvm::SmallVector<mlir::Value, 2> targets;
   };
 
-  /// Asks RegionBranchOpInterface, and AutocastOpInterface where `op` has it.
+  /// Asks RegionBranchOpInterface and AutocastOpInterface, where `op` has them.
   /// Takes time linear in the operands and results concerned.
-  explicit RegionFlow(mlir::RegionBranchOpInterface op);
+  explicit RegionFlow(mlir::Operation *op);
 
   /// In the order of the operands that begin them. Values of any type.
   llvm::ArrayRef<Group> getGroups() const { return groups; }

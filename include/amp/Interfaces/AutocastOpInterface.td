@@ -35,10 +35,14 @@ def AutocastOpInterface : OpInterface<"AutocastOpInterface"> {
     that the smallest should be the type of its data: results whose variable no
     operand but constants shares go where the smallest variable goes.
 
+    test/lib/TestOps.td is a dialect of examples, docs/embedding.md says how to
+    use the passes on it.
+
     An operation without this interface keeps its types, and whatever it reads
     is cast back to the types that it had.
 
-    Operations that implement RegionBranchOpInterface are not given a category.
+    Operations that implement RegionBranchOpInterface, or that say what flows
+    through their regions by getElementTypeFlow(), are not given a category.
     The element types of their results and of their regions' arguments are the
     join of what flows into them; their type variables are only used to ask
     supportsElementType(), and results with one variable may have different
@@ -106,9 +110,9 @@ def AutocastOpInterface : OpInterface<"AutocastOpInterface"> {
     InterfaceMethod<[{
         Returns the operand's type variable, or -1 if its type is fixed: it has
         no float elements, or the operator admits one type there only. Called
-        for every operand by every pass; must not depend on element types, so
-        that it is the same before and after the passes. Default: 0 for
-        everything with float elements.
+        for every operand by every pass; may depend on which values have one
+        element type, but not on which type that is. Default: 0 for everything
+        with float elements.
       }],
       "int", "getOperandTypeVariable", (ins "unsigned":$operand), [{}], [{
         return ::amp::detail::defaultTypeVariable(
@@ -175,11 +179,28 @@ def AutocastOpInterface : OpInterface<"AutocastOpInterface"> {
         its regions, and a value, a result of this operation or an argument of
         its regions, that have one element type although the operand is not
         forwarded to the value: the slices that a scan takes, the slices that a
-        loop stacks. Called for operations with RegionBranchOpInterface, which
-        says the rest.
+        loop stacks. Called for operations with regions. RegionBranchOpInterface
+        says the rest; an operation that does not implement it may say all of
+        its control flow here.
       }],
       "void", "getElementTypeFlow",
       (ins "::llvm::SmallVectorImpl<::amp::ElementTypeEdge> &":$edges), [{}],
+      [{ return; }]>,
+    InterfaceMethod<[{
+        Returns true if updateElementTypes() brings the operation's regions in
+        line with its operands: a body of scalars. Called by the analysis, which
+        lets an operation with other regions, through which nothing is known to
+        flow, keep its types.
+      }],
+      "bool", "canUpdateRegions", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
+        Brings in line what else than operands and results states an element
+        type: an attribute, a region, an accumulator. Called by amp-insert-casts
+        for an operation that it moved, after all operands and results have got
+        their types and casts; the builder inserts after the operation. May
+        change a result's type, if its users are given a cast.
+      }],
+      "void", "updateElementTypes", (ins "::mlir::OpBuilder &":$builder), [{}],
       [{ return; }]>,
   ];
 }

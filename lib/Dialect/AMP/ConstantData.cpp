@@ -70,3 +70,26 @@ LogicalResult amp::readRounded(RoundedAttr constant, uint64_t first,
           constant.getOverflow(), stats);
   return success();
 }
+
+ElementsAttr amp::evaluate(RoundedAttr constant) {
+  std::optional<ConstantData> data = getConstantData(constant.getSource());
+  auto type = dyn_cast<ShapedType>(constant.getType());
+  if (!data || !type)
+    return {};
+  constexpr size_t width = 2; // of f16 and bf16
+  if (isa<DenseElementsAttr>(constant.getSource())) {
+    std::vector<char> values((data->splat ? 1 : data->count) * width);
+    if (failed(readRounded(constant, 0, values.size() / width, values.data())))
+      return {};
+    return DenseElementsAttr::getFromRawBuffer(type, values);
+  }
+  AsmResourceBlob blob =
+      HeapAsmResourceBlob::allocate(data->count * width, /*align=*/64);
+  if (failed(
+          readRounded(constant, 0, data->count, blob.getMutableData().data())))
+    return {};
+  StringRef name = cast<DenseResourceElementsAttr>(constant.getSource())
+                       .getRawHandle()
+                       .getKey();
+  return DenseResourceElementsAttr::get(type, name, std::move(blob));
+}

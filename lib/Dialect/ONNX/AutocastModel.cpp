@@ -230,6 +230,8 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
 
   void getElementTypeFlow(Operation *op,
                           SmallVectorImpl<ElementTypeEdge> &edges) const;
+  bool canUpdateRegions(Operation *) const { return false; }
+  void updateElementTypes(Operation *, OpBuilder &) const {}
 };
 
 /// Scans take slices of inputs and stack slices into outputs; so does Loop with

@@ -537,4 +537,52 @@ TEST(PolicyTest, CategoryNames) {
   EXPECT_FALSE(parseCategory("ALLOW"));
 }
 
+//===----------------------------------------------------------------------===//
+// Operators of MLIR's dialects
+//===----------------------------------------------------------------------===//
+
+TEST(CounterpartTest, GoesWithItsCounterpart) {
+  Policy policy = parsed("categories: {deny: [Exp], allow: [MatMul]}");
+  EXPECT_EQ(category(policy, "tosa:exp", 0), Category::Deny);
+  EXPECT_EQ(category(policy, "math:exp2", 0), Category::Deny);
+  EXPECT_EQ(category(policy, "linalg:matmul", 0), Category::Allow);
+  EXPECT_EQ(category(policy, "tosa:unknown", 0), Category::Keep);
+  EXPECT_FALSE(policy.decide(operation("tosa:tanh", 0)).isListed);
+}
+
+TEST(CounterpartTest, IsReadAsTheNewestVersion) {
+  Policy policy =
+      parsed("categories: {deny: ['Exp@1-12'], allow: ['Exp@13+']}");
+  EXPECT_EQ(category(policy, "tosa:exp", 0), Category::Allow);
+}
+
+TEST(CounterpartTest, TheLastStatementHolds) {
+  const char *own = "categories: {deny: [Exp], allow: ['tosa:exp']}";
+  EXPECT_EQ(category(parsed(own), "tosa:exp", 0), Category::Allow);
+  EXPECT_EQ(category(parsed(own), "math:exp", 0), Category::Deny);
+  EXPECT_EQ(category(parsed(own), "Exp"), Category::Deny);
+  const char *rule = "categories: {allow: ['tosa:exp']}\n"
+                     "rules: [{operators: Exp, category: deny}]";
+  EXPECT_EQ(category(parsed(rule), "tosa:exp", 0), Category::Deny);
+}
+
+TEST(CounterpartTest, PinsAndConditionsAreOfBoth) {
+  Policy policy = parsed("categories: {clear: [Gather]}\n"
+                         "pin: {Gather: [1]}\n"
+                         "rules: [{operators: Gather, when: {constant: 0}, "
+                         "category: allow}]");
+  EXPECT_EQ(category(policy, "tosa:gather", 0), Category::Clear);
+  EXPECT_EQ(category(policy, "tosa:gather", 0, "", 4), Category::Allow);
+  EXPECT_EQ(policy.decide(operation("tosa:gather", 0)).pinnedOperands.size(),
+            1u);
+  EXPECT_EQ(policy.conditionalStatements("tosa", "gather", 0).size(), 1u);
+}
+
+TEST(CounterpartTest, CanBeKeptAlone) {
+  Policy policy = parsed("categories: {deny: [Exp]}");
+  ASSERT_FALSE(bool(policy.keepOperator("tosa:exp")));
+  EXPECT_EQ(category(policy, "tosa:exp", 0), Category::Keep);
+  EXPECT_EQ(category(policy, "Exp"), Category::Deny);
+}
+
 } // namespace

@@ -37,6 +37,11 @@ llvm::LogicalResult readRounded(RoundedAttr constant, uint64_t first,
                                 uint64_t count, char *destination,
                                 RoundingStats *stats = nullptr);
 
+/// The values of a rounded constant as an attribute of the builtin dialect: a
+/// DenseElementsAttr, or a DenseResourceElementsAttr where the source is one.
+/// Null if the source's data can't be had.
+mlir::ElementsAttr evaluate(RoundedAttr constant);
+
 } // namespace amp
 
 #endif // AMP_DIALECT_AMP_CONSTANTDATA_H

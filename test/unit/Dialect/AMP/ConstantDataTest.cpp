@@ -161,4 +161,46 @@ TEST_F(ConstantDataTest, NothingToRead) {
   EXPECT_TRUE(read(constant, 0, 2).empty());
 }
 
+TEST_F(ConstantDataTest, EvaluatesDense) {
+  auto rounded = RoundedAttr::get(getDense({1, -2, 1e10f}), Overflow::Saturate,
+                                  builder.getF16Type());
+  auto values = dyn_cast_or_null<DenseElementsAttr>(evaluate(rounded));
+  ASSERT_TRUE(values);
+  EXPECT_EQ(values.getType(), rounded.getType());
+  std::vector<double> numbers;
+  for (APFloat value : values.getValues<APFloat>())
+    numbers.push_back(value.convertToDouble());
+  EXPECT_EQ(numbers, (std::vector<double>{1, -2, 65504}));
+}
+
+TEST_F(ConstantDataTest, EvaluatesSplatAsSplat) {
+  auto splat =
+      DenseElementsAttr::get(getType(1000, builder.getF32Type()), 0.5f);
+  auto values = dyn_cast_or_null<DenseElementsAttr>(evaluate(RoundedAttr::get(
+      splat, Overflow::Infinity, BFloat16Type::get(&context))));
+  ASSERT_TRUE(values && values.isSplat());
+  EXPECT_EQ(values.getNumElements(), 1000);
+  EXPECT_EQ(values.getSplatValue<APFloat>().convertToDouble(), 0.5);
+}
+
+TEST_F(ConstantDataTest, EvaluatesResourceAsResource) {
+  const float numbers[] = {1, 2};
+  ArrayRef<char> bytes(reinterpret_cast<const char *>(numbers),
+                       sizeof(numbers));
+  auto rounded = RoundedAttr::get(getResource(bytes, 2), Overflow::Infinity,
+                                  builder.getF16Type());
+  auto values = dyn_cast_or_null<DenseResourceElementsAttr>(evaluate(rounded));
+  ASSERT_TRUE(values);
+  EXPECT_EQ(values.getType(), rounded.getType());
+  std::optional<ConstantData> data = getConstantData(values);
+  ASSERT_TRUE(data);
+  const uint16_t expected[] = {0x3C00, 0x4000};
+  EXPECT_EQ(std::memcmp(data->bytes.data(), expected, sizeof(expected)), 0);
+}
+
+TEST_F(ConstantDataTest, EvaluatesNothingWithoutData) {
+  EXPECT_FALSE(evaluate(RoundedAttr::get(getResource({}, 2), Overflow::Infinity,
+                                         builder.getF16Type())));
+}
+
 } // namespace
