@@ -1,12 +1,13 @@
-"""Conversion time and memory, side by side with other converters and with `cp`.
+"""Conversions side by side with other converters and with `cp`: time and memory, and their worth.
 
     tools/dev bench                       everything
-    tools/dev bench synthetic import      some parts: corpus, synthetic, lossless, import
+    tools/dev bench synthetic import      some parts: corpus, synthetic, lossless, import, autocast
     tools/dev bench corpus --models resnet50_ts17 --rounds 5
 
 All commands of a table run in turn as whole processes; times are medians, memory is the largest
 seen. The rivals run in the same session; one that is not installed is reported as not measured.
-Models come from AMP_CORPUS (the models above 10 MB) and from bench/synthetic.py.
+Models come from AMP_CORPUS (the models above 10 MB) and from bench/synthetic.py. `autocast` compares
+what comes out, of all models of AMP_CORPUS or test/models: casts, bytes moved, weights, error.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import rivals
 from comparison import Comparison
 from measure import run
 
-PARTS = ("corpus", "synthetic", "lossless", "import")
+PARTS = ("corpus", "synthetic", "lossless", "import", "autocast")
 
 
 def parse_options() -> argparse.Namespace:
@@ -66,6 +67,7 @@ def main() -> int:
             "synthetic": comparison.synthetic,
             "lossless": comparison.lossless,
             "import": comparison.imports,
+            "autocast": comparison.autocast,
         }
         for name in options.parts or PARTS:
             parts[name]()

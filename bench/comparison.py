@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -229,6 +230,21 @@ class Comparison:
             ours.peak_bytes <= IMPORT_BYTES,
             f"100,000 nodes: {ours.peak_bytes / MB:.0f} MB at the peak, allowed 1000",
         )
+
+    def autocast(self) -> None:
+        """What conversions are worth; a model at a time."""
+        import autocast
+        import corpus
+
+        print("\nconversions to fp16, and placements by other converters' lists")
+        for model in corpus.all_models():
+            if self.options.models and model.name not in self.options.models:
+                continue
+            with tempfile.TemporaryDirectory(dir=self.outputs) as folder:
+                bench = autocast.Bench(self.tool, model, Path(folder), self.options.limit)
+                record, problems = autocast.report(bench)
+            self.record.append(record)
+            self.goals.add(not problems, f"{model.name}: no placement moves fewer bytes than ours")
 
     @staticmethod
     def print_rows(series: dict[str, Series]) -> None:

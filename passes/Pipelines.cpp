@@ -24,8 +24,10 @@ void amp::buildAutocastPipeline(OpPassManager &manager,
   annotate.placement = options.placement;
   annotate.dimensions.assign(options.dimensions.begin(),
                              options.dimensions.end());
+  annotate.keepIslands = options.keepIslands;
   annotate.keepOps.assign(options.keepOps.begin(), options.keepOps.end());
   annotate.keepNodes.assign(options.keepNodes.begin(), options.keepNodes.end());
+  annotate.rangeMargin = options.rangeMargin;
   annotate.reasons = options.keepReasons;
   manager.addPass(createAnnotatePrecision(std::move(annotate)));
 

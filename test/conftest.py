@@ -6,11 +6,15 @@ AMP_BUILD_DIR names the build tree to test (default: build/release), AMP_CORPUS 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# What runs models for the driver: it needs onnxruntime.
+os.environ.setdefault("AMP_PYTHON", sys.executable)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -28,6 +28,9 @@ config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
 if config.amp_asan:
     config.available_features.add("asan")
 
+# What runs models.
+config.environment["AMP_PYTHON"] = config.python_executable
+
 llvm_config.with_system_environment(["HOME", "TMPDIR", "ASAN_SYMBOLIZER_PATH"])
 llvm_config.add_tool_substitutions(
     [

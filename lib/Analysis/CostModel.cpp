@@ -6,8 +6,10 @@
 
 #include "amp/Analysis/CostModel.h"
 
+#include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
 #include "amp/Interfaces/DimensionNames.h"
+#include "amp/Interfaces/ElementTypes.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -59,12 +61,63 @@ int64_t CostModel::getSaving(Type type, Block *block) {
   return multiply(moved, 4 - 2, kMaxBytes);
 }
 
+int64_t CostModel::getMoved(Type type, Block *block) {
+  FloatType element = getFloatElementType(type);
+  if (!element)
+    return 0;
+  int64_t moved =
+      multiply(getElements(type), getRuns(block->getParent()), kMaxBytes);
+  return multiply(moved, (element.getWidth() + 7) / 8, kMaxBytes);
+}
+
 int64_t CostModel::getCastCost(Value value) {
   if (!isa<TensorType>(value.getType()))
     return kNoTensorBytes;
   int64_t moved = multiply(getElements(value.getType()),
                            getRuns(value.getParentRegion()), kMaxBytes);
   return multiply(moved, 4 + 2, kMaxBytes);
+}
+
+MovedBytes
+amp::countMovedBytes(ModuleOp module, CostOptions options,
+                     llvm::function_ref<Movement(Operation *)> classify) {
+  FunctionFlow functions(module);
+  CostModel model(functions, std::move(options));
+  MovedBytes moved;
+  auto add = [&](int64_t &sum, Type type, Block *block) {
+    constexpr int64_t kMaxSum = int64_t(1) << 61;
+    sum = std::min(sum + model.getMoved(type, block), kMaxSum);
+  };
+  module.walk([&](Operation *op) {
+    auto autocast = dyn_cast<AutocastOpInterface>(op);
+    Block *block = op->getBlock();
+    Movement movement = isa<CastOp>(op) ? Movement::Casts
+                        : autocast      ? classify(op)
+                                        : Movement::None;
+    if (movement == Movement::Casts) {
+      auto constant = op->getOperand(0).getDefiningOp<AutocastOpInterface>();
+      if (constant && constant.isAutocastConstant())
+        return;
+      // One of the two may say its size.
+      Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+      Type sized = model.getElements(from) < model.getElements(to) ? from : to;
+      for (Type type : {from, to})
+        add(moved.casts, withFloatElementType(sized, getFloatElementType(type)),
+            block);
+      return;
+    }
+    // What control flow moves, its regions' operations read and write.
+    if (movement == Movement::None || autocast.isAutocastConstant() ||
+        isa<RegionBranchOpInterface>(op))
+      return;
+    for (OpOperand &operand : op->getOpOperands())
+      if (autocast.getOperandTypeVariable(operand.getOperandNumber()) >= 0)
+        add(moved.operations, operand.get().getType(), block);
+    for (OpResult result : op->getResults())
+      if (autocast.getResultTypeVariable(result.getResultNumber()) >= 0)
+        add(moved.operations, result.getType(), block);
+  });
+  return moved;
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,6 +22,8 @@ bool amp::isFloat32(Value value) {
 namespace {
 class Collector {
 public:
+  explicit Collector(const OperationPlans &plans) : plans(plans) {}
+
   SmallVector<FlowGroup, 0> groups;
 
   Collector(const OperationPlans &plans, FloatFormat low)
@@ -93,13 +95,17 @@ private:
   }
 
   /// A group with something else than float32 in it is left alone, and so is
-  /// one of a format that nothing is stored in.
+  /// one with a value that is too large, or of a format that nothing is stored
+  /// in.
   void addGroup(FlowGroup &&group) {
+    auto isFree = [&](Value value) {
+      return isFloat32(value) && !plans.isTooLarge(value);
+    };
     if (group.sources.empty() || group.low.storageFormat() != group.low ||
         llvm::any_of(
             group.sources,
-            [](OpOperand *source) { return !isFloat32(source->get()); }) ||
-        !llvm::all_of(group.targets, isFloat32))
+            [&](OpOperand *source) { return !isFree(source->get()); }) ||
+        !llvm::all_of(group.targets, isFree))
       return;
     groups.push_back(std::move(group));
   }

@@ -13,8 +13,9 @@ using namespace amp;
 
 InterfaceTypes::InterfaceTypes(const FunctionFlow &functions,
                                const Policy &policy,
-                               const PrecisionOptions &options)
-    : functions(functions), policy(policy), options(options) {}
+                               const PrecisionOptions &options,
+                               const OperationPlans &plans)
+    : functions(functions), policy(policy), options(options), plans(plans) {}
 
 bool InterfaceTypes::mayBeLow(Operation *function) const {
   // Nothing is stored in tf32.
@@ -27,7 +28,9 @@ bool InterfaceTypes::mayBeLow(Operation *function) const {
 
 bool InterfaceTypes::isArgumentLow(Operation *function,
                                    unsigned argument) const {
-  if (!mayBeLow(function))
+  if (!mayBeLow(function) ||
+      plans.isTooLarge(
+          cast<FunctionOpInterface>(function).getArgument(argument)))
     return false;
   if (options.keepIOTypes)
     return !*options.keepIOTypes;
@@ -38,7 +41,8 @@ bool InterfaceTypes::isArgumentLow(Operation *function,
 }
 
 bool InterfaceTypes::isResultLow(Operation *function, unsigned result) const {
-  if (!mayBeLow(function))
+  if (!mayBeLow(function) ||
+      plans.returnsTooLarge(*functions.lookup(function), result))
     return false;
   if (options.keepIOTypes)
     return !*options.keepIOTypes;

@@ -7,17 +7,18 @@
 #ifndef AMP_LIB_ANALYSIS_INTERFACETYPES_H
 #define AMP_LIB_ANALYSIS_INTERFACETYPES_H
 
-#include "amp/Analysis/PrecisionAnalysis.h"
+#include "OperationPlan.h"
 
 namespace amp {
 
 /// Which arguments and results of functions that others may call become low:
-/// what the options say, else the policy. All others keep their types.
+/// what the options say, else the policy, unless they were measured to be too
+/// large. All others keep their types.
 class InterfaceTypes {
 public:
   /// Refers to its arguments for as long as it lives.
   InterfaceTypes(const FunctionFlow &functions, const Policy &policy,
-                 const PrecisionOptions &options);
+                 const PrecisionOptions &options, const OperationPlans &plans);
 
   /// False for functions that nobody else calls, and for declarations.
   bool isArgumentLow(mlir::Operation *function, unsigned argument) const;
@@ -29,6 +30,7 @@ private:
   const FunctionFlow &functions;
   const Policy &policy;
   const PrecisionOptions &options;
+  const OperationPlans &plans;
 };
 
 } // namespace amp

@@ -194,6 +194,27 @@ void OperationPlans::addVariables(OperationPlan &plan) {
           spellFormat(plan.low) + " is not a type of " + describeOperator(op));
   }
   pinVariables(plan);
+  checkRanges(plan);
+}
+
+/// A value that was measured to be too large holds in place what shares its
+/// variable.
+void OperationPlans::checkRanges(OperationPlan &plan) {
+  // A format with the exponents of float32 holds everything.
+  if (plan.decision.category == Category::Deny ||
+      plan.low.exponentBits >= FloatFormat::fp32().exponentBits)
+    return;
+  auto check = [&](Value value, int number) {
+    if (number >= 0 && plan.variables[number].moves &&
+        !plan.variables[number].obstacle)
+      plan.variables[number].obstacle = ranges.getObstacle(value);
+  };
+  for (auto [result, number] :
+       llvm::zip_equal(plan.op->getResults(), plan.resultVariables))
+    check(result, number);
+  for (auto [operand, number] :
+       llvm::zip_equal(plan.op->getOperands(), plan.operandVariables))
+    check(operand, number);
 }
 
 /// A pinned operand keeps its type, and so does what shares its variable.
@@ -218,6 +239,8 @@ void OperationPlans::pinVariables(OperationPlan &plan) {
 /// An operator that the policy does not list says nothing of what is inside.
 void OperationPlans::keepInside(Operation *op, StringAttr reason) {
   auto autocast = dyn_cast<AutocastOpInterface>(op);
+  if (!reason)
+    reason = getKeptByAttribute(op);
   if (!reason && autocast) {
     Decision decision = decide(autocast);
     if (decision.category == Category::Keep && decision.isListed) {
@@ -243,6 +266,8 @@ LogicalResult OperationPlans::addOperation(AutocastOpInterface op,
 
   OperationPlan plan;
   plan.op = op;
+  if (!kept)
+    kept = getKeptByAttribute(op);
   if (kept)
     plan.decision.rule = kept; // its category is Keep
   else
@@ -555,11 +580,10 @@ void OperationPlans::guardSmallValues() {
 // OperationPlans
 //===----------------------------------------------------------------------===//
 
-FailureOr<OperationPlans> OperationPlans::compute(ModuleOp module,
-                                                  const Policy &policy,
-                                                  FloatFormat low,
-                                                  bool readConstants) {
-  OperationPlans result(policy, low);
+FailureOr<OperationPlans> OperationPlans::compute(
+    ModuleOp module, const Policy &policy, const PrecisionOptions &options,
+    bool readConstants) {
+  OperationPlans result(module, policy, options);
   WalkResult walk = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     StringAttr kept = result.keptInside.lookup(op->getParentOp());
     if (op->getNumRegions() > 0)
@@ -592,6 +616,14 @@ FailureOr<OperationPlans> OperationPlans::compute(ModuleOp module,
   }
   result.guardSmallValues();
   return result;
+}
+
+bool OperationPlans::returnsTooLarge(const FunctionFlow::Function &function,
+                                     unsigned result) const {
+  return llvm::any_of(function.returns, [&](Operation *terminator) {
+    return result < terminator->getNumOperands() &&
+           isTooLarge(terminator->getOperand(result));
+  });
 }
 
 const OperationPlan *OperationPlans::lookup(Operation *op) const {

@@ -13,7 +13,10 @@
 #ifndef AMP_LIB_ANALYSIS_OPERATIONPLAN_H
 #define AMP_LIB_ANALYSIS_OPERATIONPLAN_H
 
+#include "MeasuredRanges.h"
+
 #include "amp/Analysis/PrecisionAnalysis.h"
+#include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -63,10 +66,9 @@ class OperationPlans {
 public:
   /// Fails, with a diagnostic, if the policy bans an operation. Without the
   /// values of constants, nothing is known of whether they fit.
-  static llvm::FailureOr<OperationPlans> compute(mlir::ModuleOp module,
-                                                 const Policy &policy,
-                                                 FloatFormat low,
-                                                 bool readConstants = true);
+  static llvm::FailureOr<OperationPlans>
+  compute(mlir::ModuleOp module, const Policy &policy,
+          const PrecisionOptions &options, bool readConstants = true);
 
   /// In program order.
   llvm::ArrayRef<OperationPlan> get() const { return plans; }
@@ -90,6 +92,13 @@ public:
   Decision getFlowingDecision() const;
   /// True if such a constant may become low.
   bool fits(mlir::Value constant, FloatFormat format) const;
+  /// True for a value that was measured to be too large for the low format.
+  bool isTooLarge(mlir::Value value) const {
+    return bool(ranges.getObstacle(value));
+  }
+  /// True if a function returns such a value as this result.
+  bool returnsTooLarge(const FunctionFlow::Function &function,
+                       unsigned result) const;
 
 private:
   struct Constant {
@@ -101,8 +110,16 @@ private:
     bool canSaturate = false;
   };
 
-  OperationPlans(const Policy &policy, FloatFormat low)
-      : policy(&policy), low(low) {}
+  OperationPlans(mlir::ModuleOp module, const Policy &policy,
+                 const PrecisionOptions &options)
+      : policy(&policy), low(options.low),
+        ranges(module, options.low, options.rangeMargin),
+        keepName(
+            mlir::StringAttr::get(module.getContext(), AMPDialect::kKeep)) {}
+  mlir::StringAttr getKeptByAttribute(mlir::Operation *op) const {
+    return llvm::dyn_cast_if_present<mlir::StringAttr>(
+        op->getDiscardableAttr(keepName));
+  }
   void keepInside(mlir::Operation *op, mlir::StringAttr reason);
   llvm::LogicalResult addOperation(AutocastOpInterface op,
                                    mlir::StringAttr kept);
@@ -110,6 +127,7 @@ private:
   std::optional<double> getAbsmax(mlir::Value value);
   void addVariables(OperationPlan &plan);
   void pinVariables(OperationPlan &plan);
+  void checkRanges(OperationPlan &plan);
   void addConstant(AutocastOpInterface op);
   void addFlowing(mlir::Operation *op);
   void growIslands();
@@ -125,6 +143,8 @@ private:
 
   const Policy *policy;
   FloatFormat low;
+  MeasuredRanges ranges;
+  mlir::StringAttr keepName;
   llvm::SmallVector<OperationPlan, 0> plans;
   llvm::DenseMap<mlir::Operation *, unsigned> planOf;
   /// With the reason.

@@ -68,6 +68,7 @@ private:
   // 1. Variables.
   void addOperation(const OperationPlan &plan);
   Variable addVariable(const OperationPlan &plan, unsigned number);
+  bool readsMoved(const OperationPlan &plan, unsigned number) const;
   void addSavings(const OperationPlan &plan);
   void addGroup(const FlowGroup &group);
 
@@ -104,6 +105,20 @@ static bool joinsInputs(const OperationPlan &plan) {
   return plan.decision.category == Category::Promote || plan.decision.noPull;
 }
 
+/// True if some operand is a constant that was moved. An operation that has no
+/// reason of its own must not hold what it reads in float32 then.
+bool OptimalPlacement::Builder::readsMoved(const OperationPlan &plan,
+                                           unsigned number) const {
+  for (auto [operand, variable] :
+       llvm::zip_equal(plan.op->getOperands(), plan.operandVariables)) {
+    Operation *producer = operand.getDefiningOp();
+    const OperationPlan *moved = producer ? plans.lookup(producer) : nullptr;
+    if (variable == int(number) && moved && moved->adopts)
+      return true;
+  }
+  return false;
+}
+
 /// Comes for the main variable first, with which others may go.
 OptimalPlacement::Variable
 OptimalPlacement::Builder::addVariable(const OperationPlan &plan,
@@ -117,7 +132,8 @@ OptimalPlacement::Builder::addVariable(const OperationPlan &plan,
   case Category::Promote:
   case Category::Follow:
   case Category::Clear:
-    if (variable.hasData || (plan.adopts && int(number) == plan.mainVariable))
+    if (variable.hasData || (plan.adopts && int(number) == plan.mainVariable) ||
+        (plan.decision.noPull && readsMoved(plan, number)))
       return problem.addVariable(/*saving=*/0);
     // Nothing but constants. Results go with the data; parameters stay.
     return variable.hasResults && int(number) != plan.mainVariable
@@ -296,6 +312,6 @@ OptimalPlacement::OptimalPlacement(ModuleOp module, const OperationPlans &plans,
     : plans(plans) {
   Builder builder(*this, module, functions, interfaces, options);
   builder.build();
-  problem.solve();
+  problem.solve(options.keepIslands);
   builder.readLowValues();
 }

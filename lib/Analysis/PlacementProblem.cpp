@@ -61,11 +61,12 @@ PlacementProblem::getUsers(size_t value) const {
 // Rules
 //===----------------------------------------------------------------------===//
 
-void PlacementProblem::solve() {
+void PlacementProblem::solve(bool keepIslands) {
   joinCarried();
   addImplications();
   propagateFloat32();
-  isolateIslands();
+  if (keepIslands)
+    isolateIslands();
   cut();
   explainFloat32();
 }

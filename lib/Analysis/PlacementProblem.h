@@ -27,7 +27,8 @@
 //   islands   Operations that can choose, and are connected by values, are
 //             float32 if none of them touches a low one that can't choose, or
 //             a value of 16 bits: they would gain nothing but rounding. (Those
-//             that the rules above leave no choice are none of them.)
+//             that the rules above leave no choice are none of them.) Holds
+//             if it is asked for.
 //
 // Among all cheapest choices that have these properties, the one that has most
 // variables low is taken; it is unique. It is a minimum cut between low (the
@@ -85,7 +86,7 @@ public:
   void addUser(Variable user, Use use = Use::Reads, bool hasOtherLow = false);
 
   /// To be called once, when all is there.
-  void solve();
+  void solve(bool keepIslands = true);
 
   bool isLow(Variable variable) const { return states[variable] == State::Low; }
   State getState(Variable variable) const { return states[variable]; }

@@ -42,23 +42,12 @@ public:
         functions(functions), interfaces(interfaces), options(options) {}
 
   LogicalResult run() {
-    if (options.placement == Placement::Optimal) {
-      placeOptimally();
-      return success();
-    }
-    PrecisionFlow flow(module, plans, functions, interfaces, options);
-    if (failed(flow.solve()))
-      return failure();
-    auto formatOf = [&](Value value) { return flow.getFormat(value); };
-
-    decideOperations(formatOf);
-    adoptFromUsers(flow);
-    recordOverflows([&](OpOperand &use) { return flow.getFlowFormat(use); });
-    for (Value target : flow.getJoinedValues())
-      if (FloatType lowType = getLowType(formatOf(target)))
-        result.valueTypes[target] = lowType;
-    retypeFunctions(flow);
-    return success();
+    LogicalResult done = options.placement == Placement::Optimal
+                             ? placeOptimally()
+                             : placeEagerly();
+    if (succeeded(done))
+      recordRules();
+    return done;
   }
 
   PrecisionAnalysis result;
@@ -74,6 +63,22 @@ private:
   FloatType getLowType(FloatFormat format) const {
     return format.storageBits() == 16 ? getFloatType(context, format)
                                       : FloatType();
+  }
+
+  LogicalResult placeEagerly() {
+    PrecisionFlow flow(module, plans, functions, interfaces, options);
+    if (failed(flow.solve()))
+      return failure();
+    auto formatOf = [&](Value value) { return flow.getFormat(value); };
+
+    decideOperations(formatOf);
+    adoptFromUsers(flow);
+    recordOverflows([&](OpOperand &use) { return flow.getFlowFormat(use); });
+    for (Value target : flow.getJoinedValues())
+      if (FloatType lowType = getLowType(formatOf(target)))
+        result.valueTypes[target] = lowType;
+    retypeFunctions(flow);
+    return success();
   }
 
   void decideOperations(FormatOf formatOf) {
@@ -102,7 +107,7 @@ private:
     return decision;
   }
 
-  void placeOptimally() {
+  LogicalResult placeOptimally() {
     OptimalPlacement placement(module, plans, functions, interfaces, options);
     const PlacementProblem &problem = placement.getProblem();
     for (const OperationPlan &plan : plans.get()) {
@@ -117,6 +122,14 @@ private:
       result.valueTypes[value] = getLowType(format);
     for (auto [function, index, format] : placement.getLowResults())
       result.resultTypes[{function, index}] = getLowType(format);
+    return success();
+  }
+
+  /// Where something came before the policy.
+  void recordRules() {
+    for (auto [plan, decision] : llvm::zip_equal(plans.get(), result.decisions))
+      if (!decision.reason.getValue().starts_with(plan.decision.rule))
+        decision.rule = StringAttr::get(context, plan.decision.rule);
   }
 
   /// Later operations come first: they are the users.
@@ -141,6 +154,34 @@ private:
       PrecisionDecision &decision = result.decisions[i];
       decision.elementTypes[plan.mainVariable] = getLowType(plan.low);
       decision.reason = explain(plan, decision);
+      takeAlong(plan);
+    }
+  }
+
+  /// True for a user that has no reason of its own to read float32.
+  bool goesAlong(const OperationPlan &user, int variable) const {
+    return user.decision.noPull && variable == user.mainVariable &&
+           !user.variables[variable].hasData &&
+           !user.variables[variable].obstacle &&
+           llvm::count(user.operandVariables, variable) == 1;
+  }
+
+  void takeAlong(const OperationPlan &plan) {
+    for (OpResult value : plan.op->getResults()) {
+      for (OpOperand &use : value.getUses()) {
+        const OperationPlan *user = plans.lookup(use.getOwner());
+        int variable =
+            user ? user->operandVariables[use.getOperandNumber()] : -1;
+        if (variable < 0 || user->low != plan.low ||
+            !goesAlong(*user, variable))
+          continue;
+        PrecisionDecision &decision =
+            result.decisions[user - plans.get().data()];
+        decision.elementTypes[variable] = getLowType(plan.low);
+        decision.reason =
+            StringAttr::get(context, user->decision.rule + "; its inputs are " +
+                                         spellFormat(plan.low));
+      }
     }
   }
 
@@ -149,9 +190,10 @@ private:
     const OperationPlan *plan = plans.lookup(use.getOwner());
     if (!plan)
       return flow.getFlowFormat(use) == low;
+    int variable = plan->operandVariables[use.getOperandNumber()];
     return plan->low == low &&
-           isLow(result.decisions[plan - plans.get().data()],
-                 plan->operandVariables[use.getOperandNumber()]);
+           (isLow(result.decisions[plan - plans.get().data()], variable) ||
+            (variable >= 0 && goesAlong(*plan, variable)));
   }
 
   /// `getFlowFormat` is for operands that flow into other values.
@@ -312,7 +354,7 @@ FailureOr<SmallVector<std::pair<Operation *, FloatType>>>
 amp::findUnsupported(ModuleOp module, const Policy &policy,
                      const PrecisionOptions &options) {
   FailureOr<OperationPlans> plans = OperationPlans::compute(
-      module, policy, options.low, /*readConstants=*/false);
+      module, policy, options, /*readConstants=*/false);
   if (failed(plans))
     return failure();
   SmallVector<std::pair<Operation *, FloatType>> unsupported;
@@ -335,11 +377,11 @@ FailureOr<PrecisionAnalysis>
 PrecisionAnalysis::compute(ModuleOp module, const Policy &policy,
                            const PrecisionOptions &options) {
   FailureOr<OperationPlans> plans =
-      OperationPlans::compute(module, policy, options.low);
+      OperationPlans::compute(module, policy, options);
   if (failed(plans))
     return failure();
   FunctionFlow functions(module);
-  InterfaceTypes interfaces(functions, policy, options);
+  InterfaceTypes interfaces(functions, policy, options, *plans);
   PrecisionPlanner planner(module, *plans, functions, interfaces, options);
   if (failed(planner.run()))
     return failure();

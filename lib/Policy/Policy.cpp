@@ -341,6 +341,14 @@ bool Setting::isSilent() const {
          !outOfRange && !underflow && !low && !island;
 }
 
+bool NodeExpression::matches(llvm::StringRef name) const {
+  return matchesWhole(*regex, name);
+}
+
+llvm::ArrayRef<NodeExpression> Policy::nodeExpressions() const {
+  return table->nodeExpressions;
+}
+
 void Policy::Table::add(llvm::StringRef operatorKey, Setting setting) {
   std::vector<unsigned> &list =
       operatorKey.empty() ? forAll : byOperator[operatorKey];

@@ -537,7 +537,17 @@ llvm::Error FileParser::parseRuleOperators(const PolicyValue &value,
 }
 
 llvm::Error FileParser::parseRuleNodes(const PolicyValue &value, Rule &rule) {
-  return parseExpressions(value, "node names", rule.setting.nodes);
+  if (llvm::Error failure =
+          parseExpressions(value, "node names", rule.setting.nodes))
+    return failure;
+  // In the order of the file, each beside what it became.
+  auto compiled = rule.setting.nodes.begin();
+  return forEach(value, "a regular expression on node names",
+                 [&](const PolicyValue &item) -> llvm::Error {
+                   table.nodeExpressions.push_back(
+                       {item.text, place(item), *compiled++});
+                   return llvm::Error::success();
+                 });
 }
 
 llvm::Error FileParser::parseRuleOutputs(const PolicyValue &value, Rule &rule) {

@@ -180,6 +180,8 @@ struct Policy::Table {
   /// ascending order.
   llvm::StringMap<std::vector<unsigned>> byOperator;
   std::vector<unsigned> forAll;
+  /// Those in settings, for the user.
+  std::vector<NodeExpression> nodeExpressions;
 
   /// Indices of the settings for an operator, and for its counterpart; in
   /// ascending order. What follows them is the version that they are asked

@@ -97,6 +97,12 @@ AnnotatePrecisionPass::getOptions(const Policy &policy) {
   if (ioTypes != IOTypes::Policy)
     options.keepIOTypes = ioTypes == IOTypes::Keep;
   options.placement = placement;
+  options.keepIslands = keepIslands;
+  if (!(rangeMargin >= 1))
+    return getOperation().emitError()
+           << "expects a margin of measured ranges of 1 or more, but got "
+           << rangeMargin;
+  options.rangeMargin = rangeMargin;
   for (const std::string &dimension : dimensions)
     if (llvm::Error error = options.costs.addDimension(dimension))
       return emit(getOperation(), std::move(error));
@@ -169,6 +175,7 @@ void AnnotatePrecisionPass::annotateOperations(
           AMPDialect::kCategory,
           StringAttr::get(&getContext(), stringifyCategory(decision.category)));
       annotations.add(AMPDialect::kReason, decision.reason);
+      annotations.add(AMPDialect::kRule, decision.rule);
     }
     annotations.attachTo(decision.operation);
     if (precision)
@@ -207,7 +214,7 @@ void AnnotatePrecisionPass::runOnOperation() {
                     {AMPDialect::kPrecision, AMPDialect::kResultTypes,
                      AMPDialect::kArgumentTypes, AMPDialect::kOverflow,
                      AMPDialect::kCompute, AMPDialect::kCategory,
-                     AMPDialect::kReason});
+                     AMPDialect::kReason, AMPDialect::kRule});
   annotateOperations(*analysis);
   annotateOverflows(*analysis);
   getOperation().walk([&](Operation *op) {

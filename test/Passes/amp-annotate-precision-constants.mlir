@@ -98,7 +98,7 @@ func.func @underflow(%x: tensor<4xf32>) -> tensor<4xf32> {
   %small = t.const dense<1.0e-05> : tensor<f32>
   %0 = t.matmul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   // CHECK: t.add
-  // CHECK-SAME: {amp.category = "promote", amp.reason = "constant 'eps' underflows in float16: 1e-12"}
+  // CHECK-SAME: {amp.category = "promote", amp.reason = "constant 'eps' underflows in float16: 1e-12", amp.rule = "policy 'policy' line {{[0-9]+}}: t:add is promote"}
   // BF16: t.add
   // BF16-SAME: amp.precision = [bf16]
   %1 = t.add %0, %eps : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
@@ -252,7 +252,7 @@ func.func @resources(%x: tensor<2xf32>) -> tensor<2xf32> {
 func.func @guarded(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %epsilon = t.const dense<1.0e-12> : tensor<4xf32> {node_name = "epsilon"}
   %0 = t.matmul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  // CHECK: t.add %{{.*}} {amp.category = "promote", amp.reason = "constant 'epsilon' underflows in float16: 1e-12"}
+  // CHECK: t.add %{{.*}} {amp.category = "promote", amp.reason = "constant 'epsilon' underflows in float16: 1e-12"
   %1 = t.add %0, %epsilon : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   // CHECK: t.transpose {{.*}}amp.reason = "its input may be as small as a constant: constant 'epsilon' underflows in float16: 1e-12"
   %2 = t.transpose %1 : (tensor<4xf32>) -> tensor<4xf32>

@@ -10,12 +10,15 @@
 // RUN:   | FileCheck %s --check-prefix=EXPRESSION
 // RUN: not amp-test-opt %s --split-input-file --amp-annotate-precision="dim=N=0" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=DIMENSION
+// RUN: not amp-test-opt %s --split-input-file --amp-annotate-precision="range-margin=0.5" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=MARGIN
 
 // PRESET: error: {{.*}}'inferense'{{.*}}'inference'
 // LOW: error: expects fp16, bf16 or tf32 as the low format, but got 'fp32'
 // NO-FORMAT: error: expects fp16, bf16 or tf32 as the low format, but got 'float15'
 // EXPRESSION: error: {{.*}}'('
 // DIMENSION: error: expects a dimension as NAME=SIZE with a size of 1 or more, but got 'N=0'
+// MARGIN: error: expects a margin of measured ranges of 1 or more, but got 5.000000e-01
 
 func.func @banned(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{t:banned is ban: use t.softmax}}

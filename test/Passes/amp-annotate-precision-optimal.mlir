@@ -6,6 +6,9 @@
 // RUN: amp-test-opt %s --split-input-file \
 // RUN:   --amp-annotate-precision="policy=%S/Inputs/conv-moves.yaml placement=optimal low=bf16" \
 // RUN:   | FileCheck %s --check-prefix=MOVED
+// RUN: amp-test-opt %s --split-input-file \
+// RUN:   --amp-annotate-precision="policy=%S/Inputs/policy.yaml placement=optimal keep-islands=false" \
+// RUN:   | FileCheck %s --check-prefix=LOWERED
 
 // What is free goes where less bytes move: before the product and behind it.
 
@@ -109,8 +112,28 @@ func.func @joins(%x: tensor<64xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// What no float16 is near stays as it was, however much it would save.
+// What has no reason of its own does not hold a constant that was moved.
 
+// CHECK-LABEL: func.func @moved_and_looked_at
+func.func @moved_and_looked_at(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xi64>) {
+  %w = t.const dense<1.0> : tensor<4x4xf32>
+  // CHECK: t.transpose
+  // CHECK-SAME: amp.precision = [f16], amp.reason = "{{.*}}; its users are float16"
+  %0 = t.transpose %w : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  // CHECK: t.argmax
+  // CHECK-SAME: amp.precision = [f16], amp.reason = "{{.*}}; its inputs are float16"
+  %1 = t.argmax %0 : (tensor<4x4xf32>) -> tensor<4xi64>
+  %2 = t.matmul %x, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2, %1 : tensor<4x4xf32>, tensor<4xi64>
+}
+
+// -----
+
+// What no float16 is near stays as it was, however much it would save, unless
+// that is not asked for.
+
+// LOWERED-LABEL: func.func @island
+// LOWERED-COUNT-3: t.relu {{.*}}amp.precision = [f16], amp.reason = "{{.*}} bytes less"
 // CHECK-LABEL: func.func @island
 func.func @island(%x: tensor<4xf32>, %h: tensor<4xf16>) -> (tensor<4xf32>, tensor<4xf16>) {
   // CHECK-COUNT-3: t.relu {{.*}}amp.reason = "{{.*}}; nothing near it is float16"

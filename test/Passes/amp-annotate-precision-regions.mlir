@@ -182,7 +182,7 @@ func.func @structured_control_flow(%c: i1, %x: tensor<4xf32>, %n: index) -> tens
 // CHECK-LABEL: func.func @unknown_regions
 func.func @unknown_regions(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = t.matmul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  // CHECK: t.map %{{[^ ]*}} {amp.category = "clear", amp.reason = "its regions are of no known control flow"}
+  // CHECK: t.map %{{[^ ]*}} {amp.category = "clear", amp.reason = "its regions are of no known control flow", amp.rule = "{{.*}}: t:map is clear"}
   %1 = t.map %0 : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%s: tensor<4xf32>):
     // CHECK: t.relu

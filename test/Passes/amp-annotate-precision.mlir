@@ -113,14 +113,14 @@ func.func @moved_constants(%x: tensor<4xf32>, %i: tensor<4xi64>) -> tensor<4xf32
 // BF16-LABEL: func.func @other_formats
 func.func @other_formats(%d: tensor<4xf64>, %h: tensor<4xf16>, %b: tensor<4xbf16>) -> (tensor<4xf64>, tensor<4xf16>, tensor<4xbf16>) {
   // CHECK: t.matmul
-  // CHECK-SAME: {amp.category = "allow", amp.reason = "its inputs are float64"}
+  // CHECK-SAME: {amp.category = "allow", amp.reason = "its inputs are float64", amp.rule = "{{.*}}is allow"}
   %0 = t.matmul %d, %d : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
   // CHECK: t.softmax
-  // CHECK-SAME: {amp.category = "deny", amp.reason = "its inputs are float16"}
+  // CHECK-SAME: {amp.category = "deny", amp.reason = "its inputs are float16", amp.rule = "{{.*}}is deny"}
   %1 = t.softmax %h : (tensor<4xf16>) -> tensor<4xf16>
   // BF16: t.softmax
   // BF16: t.matmul
-  // BF16-SAME: {amp.category = "allow", amp.reason = "its inputs are bfloat16"}
+  // BF16-SAME: {amp.category = "allow", amp.reason = "its inputs are bfloat16", amp.rule = "{{.*}}is allow"}
   %2 = t.matmul %b, %b : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
   return %0, %1, %2 : tensor<4xf64>, tensor<4xf16>, tensor<4xbf16>
 }
@@ -133,7 +133,7 @@ func.func @unsupported(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK: t.conv
   // CHECK-SAME: amp.precision = [f16]
   // BF16: t.conv
-  // BF16-SAME: {amp.category = "allow", amp.reason = "bfloat16 is not a type of conv at opset 17"}
+  // BF16-SAME: {amp.category = "allow", amp.reason = "bfloat16 is not a type of conv at opset 17", amp.rule = "{{.*}}is allow"}
   %0 = t.conv %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   // BF16: t.relu
   // BF16-SAME: its inputs are float32
@@ -187,4 +187,22 @@ func.func @sequences(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK-SAME: amp.precision = [f16]
   %2 = t.sequence %1 : (!t.sequence<tensor<4xf32>>) -> tensor<4xf32>
   return %2 : tensor<4xf32>
+}
+
+// -----
+
+// What has no reason of its own does not hold a constant that was moved.
+
+// CHECK-LABEL: func.func @moved_and_looked_at
+func.func @moved_and_looked_at(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xi64>) {
+  %w = t.const dense<1.0> : tensor<4x4xf32>
+  // CHECK: t.transpose
+  // CHECK-SAME: amp.precision = [f16], amp.reason = "{{.*}}; its users are float16"
+  %0 = t.transpose %w : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  // CHECK: t.argmax
+  // CHECK-SAME: amp.precision = [f16], amp.reason = "{{.*}}; its inputs are float16"
+  %1 = t.argmax %0 : (tensor<4x4xf32>) -> tensor<4xi64>
+  // CHECK: t.matmul
+  %2 = t.matmul %x, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2, %1 : tensor<4x4xf32>, tensor<4xi64>
 }

@@ -81,3 +81,10 @@ def test_installed_tools_start(installed: Path, tool: str) -> None:
 
 def test_the_schema_of_policies_is_installed(installed: Path) -> None:
     assert (installed / "share/onnx-amp/policy.schema.json").exists()
+
+
+def test_the_installed_driver_runs_models(installed: Path) -> None:
+    model = HERE.parent / "models" / "if_cond_dynamo20.onnx"
+    data = model.with_suffix(".input.npz")
+    driver = installed / "bin" / "onnx-amp"
+    assert "none beyond a relative error" in run(driver, "diff", model, model, "--data", data)

@@ -291,7 +291,7 @@ def test_a_weight_is_stored_in_both_formats_only_if_both_are_read(
 def test_summary(amp: Tool, model: Path, out: Path) -> None:
     result = amp.run("convert", model, "-o", out).expect_success()
     text = result.stdout.decode() + result.stderr
-    for word in ("lowered", "kept", "cast", "B"):
+    for word in ("low", "float32", "cast", "B"):
         assert word in text
     assert re.search(r"\d+(\.\d+)? ?m?s\b", text), f"no time in: {text}"
 

@@ -75,6 +75,10 @@ class Summary:
 
     record: dict[str, Any]
 
+    def __getitem__(self, key: str) -> Any:
+        """What stands under a key, as docs/reports.md says."""
+        return self.record[key]
+
     @property
     def kept(self) -> list[dict[str, Any]]:
         """Nodes that stayed as they were, each with `node` (its name, or its first output's),

@@ -16,6 +16,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
+
 using namespace amp;
 using namespace llvm::opt;
 
@@ -100,6 +102,38 @@ std::optional<unsigned> amp::chooseValue(const InputArgList &arguments,
     return found - values.begin();
   wrongUsage("unknown value " + quoted(value) + " of " +
              argument->getOption().getPrefixedName() + suggest(value, values));
+  return std::nullopt;
+}
+
+std::optional<double> amp::readNumber(const InputArgList &arguments,
+                                      OptionID option, double least,
+                                      double missing) {
+  const Arg *argument = arguments.getLastArg(option);
+  if (!argument)
+    return missing;
+  llvm::StringRef text = argument->getValue();
+  double number;
+  if (!text.getAsDouble(number) && std::isfinite(number) && number >= least)
+    return number;
+  wrongUsage(argument->getOption().getPrefixedName() + " expects a number of " +
+             llvm::formatv("{0:f0}", least).str() + " or more, but got " +
+             quoted(text));
+  return std::nullopt;
+}
+
+std::optional<unsigned> amp::readCount(const InputArgList &arguments,
+                                       OptionID option, unsigned least,
+                                       unsigned missing) {
+  const Arg *argument = arguments.getLastArg(option);
+  if (!argument)
+    return missing;
+  llvm::StringRef text = argument->getValue();
+  unsigned number;
+  if (!text.getAsInteger(10, number) && number >= least && number <= 1000000000)
+    return number;
+  wrongUsage(argument->getOption().getPrefixedName() +
+             " expects a whole number of " + llvm::Twine(least) +
+             " or more, but got " + quoted(text));
   return std::nullopt;
 }
 

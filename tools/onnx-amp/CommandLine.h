@@ -28,6 +28,8 @@ enum OptionVisibility : unsigned {
   ConvertOption = 1 << 2,
   InspectOption = 1 << 3,
   PolicyOption = 1 << 4,
+  DiffOption = 1 << 5,
+  AdviseOption = 1 << 6,
 };
 
 enum OptionID : unsigned {
@@ -75,6 +77,15 @@ std::optional<unsigned> chooseValue(const llvm::opt::InputArgList &arguments,
                                     OptionID option,
                                     llvm::ArrayRef<llvm::StringRef> values,
                                     unsigned missing);
+
+/// The last value of an option as a number of `least` or more; `missing` if it
+/// was not given. None after an error.
+std::optional<double> readNumber(const llvm::opt::InputArgList &arguments,
+                                 OptionID option, double least, double missing);
+/// The same for whole numbers.
+std::optional<unsigned> readCount(const llvm::opt::InputArgList &arguments,
+                                  OptionID option, unsigned least,
+                                  unsigned missing);
 
 } // namespace amp
 

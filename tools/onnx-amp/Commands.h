@@ -18,6 +18,8 @@ inline constexpr llvm::StringLiteral kDefaultPolicy = "inference";
 int runConvert(const llvm::opt::InputArgList &arguments);
 int runInspect(const llvm::opt::InputArgList &arguments);
 int runPolicy(const llvm::opt::InputArgList &arguments);
+int runDiff(const llvm::opt::InputArgList &arguments);
+int runAdvise(const llvm::opt::InputArgList &arguments);
 
 /// In the order of the help text.
 inline llvm::ArrayRef<Command> getCommands() {
@@ -29,6 +31,11 @@ inline llvm::ArrayRef<Command> getCommands() {
       {"policy", "list | show NAME|FILE | explain OP | check FILE",
        "list policies, show what one says, explain it, check a file",
        PolicyOption, runPolicy},
+      {"diff", "A B --data DATA", "run two models, say where they differ",
+       DiffOption, runDiff},
+      {"advise", "MODEL --data DATA",
+       "say which format a model can run in, with evidence", AdviseOption,
+       runAdvise},
   };
   return commands;
 }

@@ -6,6 +6,7 @@
 
 #include "ConversionReport.h"
 
+#include "NodeFormats.h"
 #include "Quantities.h"
 #include "TypeSpelling.h"
 
@@ -15,7 +16,7 @@
 #include "amp/Support/Quoted.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -28,25 +29,9 @@ namespace json = llvm::json;
 // Collecting
 //===----------------------------------------------------------------------===//
 
-/// The float types that autocast could choose for an operation.
-static llvm::SmallSetVector<FloatType, 2> getFormats(AutocastOpInterface op) {
-  llvm::SmallSetVector<FloatType, 2> formats;
-  for (unsigned i = 0, e = op->getNumOperands(); i < e; ++i)
-    if (FloatType type = getFloatElementType(op->getOperand(i).getType()))
-      if (op.getOperandTypeVariable(i) >= 0)
-        formats.insert(type);
-  for (unsigned i = 0, e = op->getNumResults(); i < e; ++i)
-    if (FloatType type = getFloatElementType(op->getResult(i).getType()))
-      if (op.getResultTypeVariable(i) >= 0)
-        formats.insert(type);
-  return formats;
-}
-
 static Type getElementTypeOf(TypedAttr constant) {
   return cast<ShapedType>(constant.getType()).getElementType();
 }
-
-static bool isLow(FloatType type) { return type.isF16() || type.isBF16(); }
 
 void ConversionReport::collectBefore(ModuleOp module) {
   before = ModelStatistics::collect(module);
@@ -60,6 +45,12 @@ void ConversionReport::collectBefore(ModuleOp module) {
 void ConversionReport::collectAfter(ModuleOp module) {
   after = ModelStatistics::collect(module);
   opsetAfter = onnx::getOpsetVersion(module, "");
+  std::optional<FunctionFlow> functions;
+  std::optional<CostModel> costs;
+  if (explained) {
+    functions.emplace(module);
+    costs.emplace(*functions, *explained);
+  }
   module.walk([&](Operation *op) {
     if (onnx::TensorAttr tensor = getStoredTensor(op))
       if (auto rounded = dyn_cast<RoundedAttr>(Attribute(tensor.getValue())))
@@ -78,6 +69,8 @@ void ConversionReport::collectAfter(ModuleOp module) {
     node.op = getOperatorName(op);
     node.category = category.getValue();
     node.reason = reason ? reason.getValue() : StringRef();
+    if (auto rule = op->getAttrOfType<StringAttr>(AMPDialect::kRule))
+      node.rule = rule.getValue();
     node.fate = Fate::Kept;
     for (FloatType type : getFormats(autocast)) {
       node.formats +=
@@ -85,8 +78,35 @@ void ConversionReport::collectAfter(ModuleOp module) {
       if (isLow(type))
         node.fate = lowBefore.contains(op) ? Fate::AlreadyLow : Fate::Lowered;
     }
+    if (costs)
+      explain(node, op, *costs);
     nodes.push_back(std::move(node));
   });
+}
+
+void ConversionReport::explain(Node &node, Operation *op,
+                               CostModel &costs) const {
+  auto autocast = cast<AutocastOpInterface>(op);
+  auto add = [&](int variable, Type type) {
+    FloatType element = getFloatElementType(type);
+    if (variable >= 0 && element && isLow(element) &&
+        node.fate == Fate::Lowered)
+      node.savedBytes += costs.getSaving(type, op->getBlock());
+  };
+  llvm::SmallPtrSet<Operation *, 4> castsIn;
+  for (OpOperand &operand : op->getOpOperands()) {
+    add(autocast.getOperandTypeVariable(operand.getOperandNumber()),
+        operand.get().getType());
+    if (auto cast = operand.get().getDefiningOp<CastOp>())
+      castsIn.insert(cast);
+  }
+  node.castsIn = castsIn.size();
+  for (OpResult result : op->getResults()) {
+    add(autocast.getResultTypeVariable(result.getResultNumber()),
+        result.getType());
+    node.castsOut += llvm::count_if(
+        result.getUsers(), [](Operation *user) { return isa<CastOp>(user); });
+  }
 }
 
 uint64_t ConversionReport::count(Fate fate) const {
@@ -113,11 +133,16 @@ std::string ConversionReport::toText() const {
   uint64_t alreadyLow = count(Fate::AlreadyLow);
   line("nodes") << before.nodes;
   if (dtype != "none") {
-    stream << ": " << count(Fate::Lowered) << " lowered, ";
+    uint64_t float32 = llvm::count_if(
+        nodes, [](const Node &node) { return node.isFloat32(); });
+    uint64_t others = count(Fate::Kept) - float32;
+    stream << ": " << count(Fate::Lowered) + alreadyLow << " low, ";
     if (alreadyLow)
-      stream << alreadyLow << " low already, ";
-    stream << count(Fate::Kept) << " kept, " << before.nodes - nodes.size()
-           << " without a choice";
+      stream << alreadyLow << " of them before, ";
+    stream << float32 << " float32, ";
+    if (others)
+      stream << others << " in other formats, ";
+    stream << before.nodes - nodes.size() << " without a choice";
     if (!count(Fate::Lowered) && !alreadyLow && count(Fate::Kept))
       stream << "; --explain says why";
     stream << "\n";
@@ -133,9 +158,17 @@ std::string ConversionReport::toText() const {
     stream << ", " << formatBytes(externalAfter()) << " of it external data";
   stream << "\n";
 
+  if (!calibrationText.empty())
+    line("measured") << calibrationText << "\n";
+  if (!searchText.empty())
+    line("search") << searchText << "\n";
+
   // Values that rounding changed beyond all measure.
+  uint64_t rounded = 0, underflowed = 0;
   for (const Constant &constant : constants) {
     RoundingStats stats = rounding.lookup(constant.value);
+    rounded += stats.count;
+    underflowed += stats.underflowed;
     if (!stats.overflowed)
       continue;
     bool saturates = constant.value.getOverflow() == Overflow::Saturate;
@@ -146,11 +179,89 @@ std::string ConversionReport::toText() const {
                      << ", now "
                      << (saturates ? "its largest value" : "infinity") << "\n";
   }
+  if (underflowed)
+    line("constants") << formatCount(underflowed) << " of "
+                      << formatCount(rounded)
+                      << " values became zero; --explain says where\n";
   line("time") << formatSeconds(seconds()) << " (start "
                << formatSeconds(startSeconds) << ", import "
                << formatSeconds(importSeconds) << ", passes "
                << formatSeconds(passSeconds) << ", export "
                << formatSeconds(exportSeconds) << ")\n";
+  return text;
+}
+
+/// What a policy says of an operator without its category, which stands beside:
+/// "policy 'p' line 7: Op@11+ is allow, deny in the base: why" and "policy 'p'
+/// line 7: allow: why" say "policy 'p' line 7: why" then.
+static std::string dropCategory(StringRef text, StringRef op,
+                                StringRef category) {
+  auto drop = [&](size_t begin, StringRef rest) {
+    return (text.take_front(begin) + rest).str();
+  };
+  std::string said = (": " + op).str();
+  if (size_t at = text.find(said); at != StringRef::npos) {
+    StringRef rest = text.substr(at + said.size());
+    StringRef versions = rest.take_until([](char c) { return c == ' '; });
+    rest = rest.drop_front(versions.size());
+    if ((versions.empty() || versions.starts_with("@")) &&
+        rest.consume_front((" is " + category).str()))
+      return drop(at, rest);
+  }
+  said = (": " + category).str();
+  if (size_t at = text.find(said); at != StringRef::npos)
+    if (StringRef rest = text.substr(at + said.size());
+        rest.empty() || rest.starts_with(":") || rest.starts_with(";"))
+      return drop(at, rest);
+  return text.str();
+}
+
+bool ConversionReport::Node::isFloat32() const {
+  return fate == Fate::Kept && StringRef(formats).contains("float32");
+}
+
+/// Rule, reason, casts, bytes.
+std::string ConversionReport::Node::explain() const {
+  std::string text;
+  if (rule.empty()) {
+    text = dropCategory(reason, op, category);
+  } else {
+    text = dropCategory(rule, op, category);
+    text += "; ";
+    text += reason;
+  }
+  if (castsIn)
+    text += "; " + formatPlural(castsIn, "cast") + " in";
+  if (castsOut)
+    text += (castsIn ? ", " : "; ") + formatPlural(castsOut, "cast") + " out";
+  // Where that was the reason, it has been said.
+  std::string said = llvm::formatv(" moves {0} bytes less", savedBytes);
+  if (savedBytes && !reason.ends_with(said))
+    text += "; saves " + formatBytes(savedBytes);
+  return text;
+}
+
+/// "of 8 values 3 became zero, ...", for constants of which some are changed
+/// beyond measure; else empty.
+static std::string explainRounding(RoundedAttr value,
+                                   const RoundingStats &stats) {
+  if (!stats.overflowed && !stats.underflowed && !stats.subnormal)
+    return {};
+  std::string text = "of " + formatPlural(stats.count, "value");
+  const char *separator = " ";
+  auto add = [&](uint64_t count, StringRef what) {
+    if (!count)
+      return;
+    text += separator + std::to_string(count) + what.str();
+    separator = ", ";
+  };
+  add(stats.overflowed, value.getOverflow() == Overflow::Saturate
+                            ? " saturated"
+                            : " became infinite");
+  add(stats.underflowed, " became zero");
+  add(stats.subnormal, " subnormal");
+  text += llvm::formatv("; the largest relative error of others is {0:e1}",
+                        stats.largestRelativeError);
   return text;
 }
 
@@ -160,7 +271,16 @@ std::string ConversionReport::toExplanation() const {
   for (const Node &node : nodes)
     stream << llvm::left_justify(node.formats, 9) << " "
            << llvm::left_justify(node.category, 7) << " " << spellName(node.op)
-           << " " << quoted(node.name) << ": " << node.reason << "\n";
+           << " " << quoted(node.name) << ": " << node.explain() << "\n";
+  for (const Constant &constant : constants) {
+    std::string changes =
+        explainRounding(constant.value, rounding.lookup(constant.value));
+    if (!changes.empty())
+      stream << llvm::left_justify(
+                    spellElementType(getElementTypeOf(constant.value)), 9)
+             << " constant " << quoted(constant.name) << ": " << changes
+             << "\n";
+  }
   return text;
 }
 
@@ -215,6 +335,13 @@ std::string ConversionReport::toJSON(bool withExplanation) const {
                         {"category", node.category},
                         {"formats", node.formats},
                         {"reason", toValue(node.reason)}};
+    if (!node.rule.empty())
+      object["rule"] = toValue(node.rule);
+    if (explained) {
+      object["casts_in"] = node.castsIn;
+      object["casts_out"] = node.castsOut;
+      object["saved_bytes"] = node.savedBytes;
+    }
     switch (node.fate) {
     case Fate::Lowered:
       ++counts.lowered;
@@ -271,5 +398,9 @@ std::string ConversionReport::toJSON(bool withExplanation) const {
   };
   if (withExplanation)
     report["explain"] = std::move(explanation);
+  if (calibration)
+    report["calibration"] = json::Object(*calibration);
+  if (search)
+    report["search"] = json::Object(*search);
   return llvm::formatv("{0:2}\n", json::Value(std::move(report)));
 }

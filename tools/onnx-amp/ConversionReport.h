@@ -18,10 +18,14 @@
 
 #include "ModelStatistics.h"
 
+#include "amp/Analysis/CostModel.h"
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Target/ONNX.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/JSON.h"
+
+#include <optional>
 
 namespace amp {
 
@@ -34,8 +38,14 @@ public:
   uint64_t inputBytes = 0;
   ExportedSizes outputSizes;
   RoundingRecord rounding;
+  /// Of --calibrate and of --tolerance: an object in JSON, a line of text.
+  std::optional<llvm::json::Object> calibration, search;
+  std::string calibrationText, searchText;
   double startSeconds = 0, importSeconds = 0, passSeconds = 0,
          exportSeconds = 0;
+  /// To be set before anything is collected: nodes are explained, with sizes
+  /// of unknown dimensions as these.
+  std::optional<CostOptions> explained;
 
   /// Before the passes.
   void collectBefore(mlir::ModuleOp module);
@@ -45,7 +55,8 @@ public:
 
   /// The summary: a few lines.
   std::string toText() const;
-  /// A line for every node with floats.
+  /// A line for every node with floats, and for every constant that rounding
+  /// changed beyond measure.
   std::string toExplanation() const;
   /// One object. The nodes that were lowered are listed only if asked for.
   std::string toJSON(bool withExplanation) const;
@@ -60,10 +71,18 @@ private:
   struct Node {
     llvm::StringRef name; // not escaped
     std::string op;
-    llvm::StringRef category, reason;
+    /// The rule is empty where the reason begins with it.
+    llvm::StringRef category, rule, reason;
     /// Its float types: "float16, float32".
     std::string formats;
     Fate fate;
+    // Where nodes are explained: casts that it reads and that read it, and what
+    // it moves less than in float32.
+    unsigned castsIn = 0, castsOut = 0;
+    int64_t savedBytes = 0;
+
+    std::string explain() const;
+    bool isFloat32() const;
   };
 
   /// A constant that is stored in a narrower format now.
@@ -72,6 +91,7 @@ private:
     RoundedAttr value;
   };
 
+  void explain(Node &node, mlir::Operation *op, CostModel &costs) const;
   uint64_t count(Fate fate) const;
   /// Model and data files together.
   uint64_t bytesBefore() const { return inputBytes + before.externalBytes(); }

@@ -4,14 +4,20 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Calibration.h"
 #include "Commands.h"
 #include "ConversionReport.h"
+#include "EngineArguments.h"
 #include "FatalErrors.h"
+#include "GraphDrawing.h"
+#include "Graphviz.h"
 #include "Messages.h"
 #include "ModelFile.h"
 #include "PolicyArgument.h"
 #include "ProgressLine.h"
+#include "SideFiles.h"
 #include "ThreadPool.h"
+#include "ToleranceSearch.h"
 
 #include "amp/Analysis/CostModel.h"
 #include "amp/Dialect/AMP/Annotations.h"
@@ -23,7 +29,9 @@
 #include "mlir/Pass/PassManager.h"
 
 #include <chrono>
+#include <deque>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace amp;
@@ -41,6 +49,7 @@ struct ConvertOptions {
   std::string policy;
   IOTypes ioTypes = IOTypes::Policy;
   Placement placement = Placement::Optimal;
+  bool keepIslands = true;
   std::vector<std::string> dimensions;
   std::vector<std::string> keepOps, keepNodes;
   /// Something may run in bfloat16, which operators have gained over time.
@@ -50,8 +59,21 @@ struct ConvertOptions {
   ExternalData externalData = ExternalData::Auto;
   bool allowLinks = false, durable = false;
   bool quiet = false, json = false, explain = false;
+  /// Files that are written, too; empty for none.
+  std::string report, dot, svg;
 
-  bool needsReport() const { return !quiet || json || explain; }
+  bool explains() const { return explain || !report.empty(); }
+  bool draws() const { return !dot.empty() || !svg.empty(); }
+  bool needsReport() const { return !quiet || json || explains(); }
+  bool needsReasons() const { return needsReport() || draws(); }
+  /// Data that the model is measured on; empty if it is not.
+  std::string calibrationData;
+  double calibrationMargin = 2;
+  /// With data, if nodes are searched for.
+  std::optional<SearchOptions> search;
+  EngineOptions engine;
+
+  bool runsModel() const { return search || !calibrationData.empty(); }
 };
 } // namespace
 
@@ -71,6 +93,66 @@ static int checkPolicy(ConvertOptions &options, bool hasDtype) {
     options.dtype = policy->low().value_or(FloatFormat::fp16()).name();
   options.mayRaise =
       options.dtype == "bf16" || policy->asksFor(FloatFormat::bf16());
+  return ExitSuccess;
+}
+
+/// No two outputs may have one name; returns the exit code.
+static int checkOutputNames(const ConvertOptions &options) {
+  std::vector<std::pair<StringRef, std::string>> outputs = {
+      {"-o", options.output}, {"the external data", options.output + ".data"}};
+  for (auto [option, path] :
+       {std::pair(StringRef("--report"), StringRef(options.report)),
+        std::pair(StringRef("--dot"), StringRef(options.dot)),
+        std::pair(StringRef("--svg"), StringRef(options.svg))}) {
+    if (path.empty())
+      continue;
+    if (isStandardOutput(path))
+      return wrongUsage(option + " expects a file, but got " + quoted(path));
+    for (const auto &[other, otherPath] : outputs)
+      if (isSameOutput(path, otherPath))
+        return wrongUsage(option + " and " + other + " go to one file, " +
+                          quoted(path));
+    outputs.push_back({option, path.str()});
+  }
+  return ExitSuccess;
+}
+
+/// The part of readOptions() for what runs models.
+static int readDataOptions(const llvm::opt::InputArgList &arguments,
+                           ConvertOptions &options) {
+  std::optional<EngineOptions> engine = readEngineOptions(arguments);
+  if (!engine)
+    return ExitUsage;
+  options.engine = *engine;
+  options.calibrationData = arguments.getLastArgValue(OPT_calibrate);
+  std::optional<double> margin = readNumber(arguments, OPT_calibrate_margin,
+                                            /*least=*/1, /*missing=*/2);
+  if (!margin)
+    return ExitUsage;
+  options.calibrationMargin = *margin;
+  if (arguments.hasArg(OPT_tolerance) != arguments.hasArg(OPT_data))
+    return wrongUsage("--tolerance and --data go together");
+  if (arguments.hasArg(OPT_tolerance)) {
+    SearchOptions search;
+    std::optional<double> tolerance =
+        readNumber(arguments, OPT_tolerance, /*least=*/0, /*missing=*/0);
+    std::optional<unsigned> probes =
+        readCount(arguments, OPT_max_probes, /*least=*/1, search.maxProbes);
+    if (!tolerance || !probes)
+      return ExitUsage;
+    search.tolerance = *tolerance;
+    search.maxProbes = *probes;
+    search.data = arguments.getLastArgValue(OPT_data);
+    search.statePath = arguments.getLastArgValue(OPT_search_state);
+    search.keepsState = !search.statePath.empty();
+    if (search.statePath.empty() && !isStandardOutput(options.output))
+      search.statePath = options.output + ".search.json";
+    options.search = std::move(search);
+  }
+  if (options.dtype == "none" &&
+      (options.search || !options.calibrationData.empty()))
+    return wrongUsage("--calibrate and --tolerance expect a low format, but "
+                      "--dtype is none");
   return ExitSuccess;
 }
 
@@ -101,6 +183,12 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
   if (!placement)
     return ExitUsage;
   options.placement = *placement ? Placement::Optimal : Placement::Eager;
+  static constexpr StringRef islands[] = {"keep", "lower"};
+  std::optional<unsigned> island =
+      chooseValue(arguments, OPT_islands, islands, 0);
+  if (!island)
+    return ExitUsage;
+  options.keepIslands = *island == 0;
   options.dimensions = arguments.getAllArgValues(OPT_dim);
   for (const std::string &dimension : options.dimensions)
     if (llvm::Error error = CostOptions().addDimension(dimension))
@@ -136,6 +224,19 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
   options.quiet = arguments.hasArg(OPT_quiet);
   options.json = arguments.hasArg(OPT_json);
   options.explain = arguments.hasArg(OPT_explain);
+  for (auto [option, path] :
+       {std::pair(OPT_report, &options.report),
+        std::pair(OPT_dot, &options.dot), std::pair(OPT_svg, &options.svg)}) {
+    *path = arguments.getLastArgValue(option);
+    if (arguments.hasArg(option) && path->empty())
+      return wrongUsage(
+          arguments.getLastArg(option)->getOption().getPrefixedName() +
+          " expects a file, but got ''");
+  }
+  if (int code = checkOutputNames(options))
+    return code;
+  if (int code = readDataOptions(arguments, options))
+    return code;
   return checkPolicy(options, arguments.hasArg(OPT_dtype));
 }
 
@@ -180,24 +281,70 @@ static uint64_t sumTensorBytes(ModuleOp module) {
   return bytes;
 }
 
-static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
-                               ConversionReport &report) {
-  AutocastPipelineOptions autocast;
+static void fillPipelineOptions(const ConvertOptions &options,
+                                AutocastPipelineOptions &autocast) {
   autocast.low = options.dtype;
   autocast.policy = options.policy;
   autocast.ioTypes = options.ioTypes;
   autocast.placement = options.placement;
+  autocast.keepIslands = options.keepIslands;
   autocast.dimensions = llvm::ArrayRef(options.dimensions);
   autocast.keepOps = llvm::ArrayRef(options.keepOps);
   autocast.keepNodes = llvm::ArrayRef(options.keepNodes);
-  autocast.keepReasons = options.needsReport();
+  autocast.rangeMargin = options.calibrationMargin;
+}
 
-  // The result is verified once, in the end.
-  PassManager decide(module.getContext());
-  decide.enableVerifier(false);
+/// Runs the model on data, and notes what that tells, for runPasses() to see.
+static LogicalResult runOnData(ModuleOp module, const ConvertOptions &options,
+                               ConversionReport &report,
+                               ProgressLine &progress) {
+  llvm::Expected<Engine> engine = Engine::create(options.engine);
+  if (!engine)
+    return amp::report(module.getContext(), engine.takeError());
+  FailureOr<EngineModel> model =
+      EngineModel::write(module, *engine, "model.onnx");
+  if (failed(model))
+    return failure();
+  if (!options.calibrationData.empty()) {
+    progress.begin("measuring");
+    FailureOr<Calibration> calibration =
+        Calibration::measure(module, *engine, *model, options.calibrationData);
+    if (failed(calibration))
+      return failure();
+    calibration->annotate(module);
+    if (options.needsReport()) {
+      report.calibration = calibration->toJSON(module);
+      report.calibrationText = calibration->toText();
+    }
+  }
+  if (!options.search)
+    return success();
+  SearchOptions search = *options.search;
+  std::deque<std::string> phases; // the line refers to them
+  search.onProbe = [&](unsigned number) {
+    phases.push_back("searching: probe " + std::to_string(number) +
+                     " of at most " + std::to_string(search.maxProbes));
+    progress.begin(phases.back().c_str());
+  };
+  AutocastPipelineOptions autocast;
+  fillPipelineOptions(options, autocast);
+  FailureOr<SearchResult> result =
+      searchKeptNodes(module, *engine, *model, search, autocast, options.input);
+  progress.begin("deciding");
+  if (failed(result))
+    return failure();
+  report.search = result->toJSON();
+  report.searchText = result->toText();
+  return success();
+}
+
+/// What comes before all decisions.
+static LogicalResult prepare(ModuleOp module, const ConvertOptions &options) {
+  PassManager manager(module.getContext());
+  manager.enableVerifier(false);
   // What moves how many bytes is a matter of shapes, which models rarely say;
   // so is what some rules ask, and what some nodes mean in a later opset.
-  decide.addPass(createInferTypes());
+  manager.addPass(createInferTypes());
   if (options.mayRaise) {
     RaiseOpsetOptions raise;
     raise.low = options.dtype;
@@ -205,13 +352,30 @@ static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
     raise.maxOpset = options.maxOpset;
     raise.keepOps.assign(options.keepOps.begin(), options.keepOps.end());
     raise.keepNodes.assign(options.keepNodes.begin(), options.keepNodes.end());
-    decide.addPass(createRaiseOpset(std::move(raise)));
+    manager.addPass(createRaiseOpset(std::move(raise)));
   }
+  return manager.run(module);
+}
+
+static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
+                               ConversionReport &report, std::string &drawing) {
+  AutocastPipelineOptions autocast;
+  fillPipelineOptions(options, autocast);
+  autocast.keepReasons = options.needsReasons();
+
+  // The result is verified once, in the end.
+  PassManager decide(module.getContext());
+  decide.enableVerifier(false);
   buildAutocastPipeline(decide, autocast);
+  decide.addPass(createMergeCasts());
   if (failed(decide.run(module)))
     return failure();
-  if (options.needsReport()) {
-    report.collectAfter(module);
+  if (options.draws())
+    drawing = drawGraph(module, options.input);
+  if (options.needsReasons() || options.runsModel()) {
+    // The reasons are strings of the context, which stay.
+    if (options.needsReport())
+      report.collectAfter(module);
     removeAnnotations(module);
   }
 
@@ -242,6 +406,41 @@ static void printReport(const ConversionReport &report,
     printSummary(text);
 }
 
+/// Looks whether the files beside the model can be written; returns the exit
+/// code. Finds the program that lays out drawings, if it is needed.
+static int checkSideFiles(const ConvertOptions &options, const SideFiles &files,
+                          std::string &layout) {
+  for (StringRef path : {StringRef(options.report), StringRef(options.dot),
+                         StringRef(options.svg)}) {
+    if (path.empty())
+      continue;
+    if (llvm::Error error = files.check(path)) {
+      printError(llvm::toString(std::move(error)));
+      return ExitFailure;
+    }
+  }
+  if (options.svg.empty())
+    return ExitSuccess;
+  llvm::Expected<std::string> found = findDot();
+  if (!found) {
+    printError(llvm::toString(found.takeError()));
+    return ExitFailure;
+  }
+  layout = std::move(*found);
+  return ExitSuccess;
+}
+
+/// The input itself may be replaced by the converted model, but by nothing
+/// else.
+static OutputOptions getSideFileOptions(const ConvertOptions &options) {
+  OutputOptions outputOptions;
+  outputOptions.durable = options.durable;
+  struct stat status;
+  if (::stat(options.input.c_str(), &status) == 0)
+    outputOptions.inputs.push_back({status.st_dev, status.st_ino});
+  return outputOptions;
+}
+
 int amp::runConvert(const llvm::opt::InputArgList &arguments) {
   ConversionReport report;
   report.startSeconds = getProcessorSeconds();
@@ -250,6 +449,15 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
   if (int code = readOptions(arguments, options))
     return code;
   setFatalErrorSubject(quoted(options.input));
+  OutputOptions sideFileOptions = getSideFileOptions(options);
+  std::string layout;
+  if (int code = checkSideFiles(options, SideFiles(sideFileOptions), layout))
+    return code;
+  if (options.explains()) {
+    report.explained.emplace();
+    for (const std::string &dimension : options.dimensions)
+      llvm::cantFail(report.explained->addDimension(dimension));
+  }
 
   MLIRContext &context = makeContext();
   ProgressLine progress(!options.quiet);
@@ -274,15 +482,36 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
   if (sumTensorBytes(module) >= kWeightsForThreads)
     context.setThreadPool(getThreadPool());
 
+  std::string drawing;
   if (options.dtype != "none") {
     warnOfUnmatched(module, options.keepOps, options.keepNodes);
-    progress.begin("deciding");
+    warnOfUnmatched(module, options.policy);
     errors.setSubject(quoted(options.input));
-    if (failed(runPasses(module, options, report)))
+    progress.begin("deciding");
+    if (failed(prepare(module, options)))
+      return ExitFailure;
+    if (options.runsModel() &&
+        failed(runOnData(module, options, report, progress)))
+      return ExitFailure;
+    progress.begin("deciding");
+    if (failed(runPasses(module, options, report, drawing)))
       return ExitFailure;
     errors.setSubject("");
-  } else if (options.needsReport()) {
-    report.collectAfter(module);
+  } else {
+    if (options.needsReport())
+      report.collectAfter(module);
+    if (options.draws())
+      drawing = drawGraph(module, options.input);
+  }
+  std::string picture;
+  if (!options.svg.empty()) {
+    llvm::Expected<std::string> svg = layOutGraph(layout, drawing);
+    if (!svg) {
+      progress.stop();
+      printError(llvm::toString(svg.takeError()));
+      return ExitFailure;
+    }
+    picture = std::move(*svg);
   }
   report.passSeconds = watch.lap();
 
@@ -291,10 +520,36 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
   ExportOptions exportOptions;
   exportOptions.externalData = options.externalData;
   exportOptions.durable = options.durable;
+  llvm::append_range(sideFileOptions.inputs, dataFiles);
+  SideFiles sideFiles(sideFileOptions);
   exportOptions.inputs = std::move(dataFiles);
   exportOptions.progress = &progress.written();
   if (options.needsReport())
     exportOptions.rounding = &report.rounding;
+  report.input = options.input;
+  report.output = options.output;
+  report.dtype = options.dtype;
+  report.policy = options.policy;
+  exportOptions.addFiles =
+      [&](const ExportedSizes &sizes,
+          llvm::SmallVectorImpl<OutputFile *> &files) -> llvm::Error {
+    report.outputSizes = sizes;
+    report.exportSeconds = watch.lap();
+    auto write = [&](StringRef path, auto getContents) -> llvm::Error {
+      return path.empty() ? llvm::Error::success()
+                          : sideFiles.write(path, getContents());
+    };
+    if (llvm::Error error = write(options.report, [&] {
+          return report.toJSON(/*withExplanation=*/true);
+        }))
+      return error;
+    if (llvm::Error error = write(options.dot, [&] { return drawing; }))
+      return error;
+    if (llvm::Error error = write(options.svg, [&] { return picture; }))
+      return error;
+    sideFiles.addTo(files);
+    return llvm::Error::success();
+  };
   FailureOr<ExportedSizes> sizes =
       writeModel(module, options.output, exportOptions);
   if (succeeded(sizes))
@@ -302,15 +557,9 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
   progress.stop();
   if (failed(sizes))
     return ExitFailure;
-  report.exportSeconds = watch.lap();
+  report.exportSeconds += watch.lap();
 
-  if (options.needsReport()) {
-    report.input = options.input;
-    report.output = options.output;
-    report.dtype = options.dtype;
-    report.policy = options.policy;
-    report.outputSizes = *sizes;
+  if (!options.quiet || options.json || options.explain)
     printReport(report, options);
-  }
   return ExitSuccess;
 }

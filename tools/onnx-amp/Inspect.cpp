@@ -12,6 +12,9 @@
 #include "Quantities.h"
 #include "TypeSpelling.h"
 
+#include "amp/Analysis/CostModel.h"
+#include "amp/Dialect/ONNX/TypeInference.h"
+#include "amp/Interfaces/ElementTypes.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,7 +30,11 @@ namespace {
 /// What is shown, in one form and the other.
 class Inspection {
 public:
-  Inspection(StringRef path, uint64_t fileBytes, ModuleOp module);
+  Inspection(StringRef path, uint64_t fileBytes, ModuleOp module,
+             std::vector<std::string> missingData);
+
+  /// What the model moves in each run, which takes inferred types.
+  MovedBytes moved;
 
   std::string toText() const;
   std::string toJSON() const;
@@ -50,12 +57,15 @@ private:
   void printGraph(llvm::raw_ostream &stream) const;
   void printOperators(llvm::raw_ostream &stream) const;
   void printWeights(llvm::raw_ostream &stream) const;
+  void printMoved(llvm::raw_ostream &stream) const;
 
   uint64_t weightBytes() const;
   uint64_t lowBytes() const;
 
   StringRef path;
   uint64_t fileBytes;
+  /// Locations of external data that is not there.
+  std::vector<std::string> missingData;
   DictionaryAttr model;
   int64_t irVersion = 0;
   std::vector<std::pair<std::string, int64_t>> opsets;
@@ -87,16 +97,10 @@ void Inspection::collectGraph(func::FuncOp graph) {
     return;
   if (auto name = fields.getAs<StringAttr>("name"))
     graphName = name.getValue();
-  auto collect = [&](StringRef key, TypeRange types, std::vector<Value> &into) {
-    auto entries = fields.getAs<ArrayAttr>(key);
-    for (auto [i, type] : llvm::enumerate(types)) {
-      Value value{"", type};
-      if (entries && i < entries.size())
-        if (auto entry = dyn_cast<DictionaryAttr>(entries[i]))
-          if (auto name = entry.getAs<StringAttr>("name"))
-            value.name = name.getValue();
-      into.push_back(value);
-    }
+  auto collect = [&](StringRef kind, TypeRange types,
+                     std::vector<Value> &into) {
+    for (auto [i, type] : llvm::enumerate(types))
+      into.push_back({getInterfaceName(graph, kind, i), type});
   };
   collect("input", graph.getArgumentTypes(), inputs);
   collect("output", graph.getResultTypes(), outputs);
@@ -117,8 +121,9 @@ void Inspection::collectLargest(ModuleOp module) {
   });
 }
 
-Inspection::Inspection(StringRef path, uint64_t fileBytes, ModuleOp module)
-    : path(path), fileBytes(fileBytes),
+Inspection::Inspection(StringRef path, uint64_t fileBytes, ModuleOp module,
+                       std::vector<std::string> missingData)
+    : path(path), fileBytes(fileBytes), missingData(std::move(missingData)),
       model(module->getAttrOfType<DictionaryAttr>(ONNXDialect::kModel)),
       statistics(ModelStatistics::collect(module)) {
   if (model) {
@@ -253,8 +258,15 @@ void Inspection::printWeights(llvm::raw_ostream &stream) const {
     for (const auto &[location, totals] : statistics.externalData)
       stream << "  " << quoted(location) << "  "
              << formatPlural(totals.tensors, "tensor") << ", "
-             << formatBytes(totals.bytes) << "\n";
+             << formatBytes(totals.bytes)
+             << (llvm::is_contained(missingData, location) ? ", missing" : "")
+             << "\n";
   }
+}
+
+void Inspection::printMoved(llvm::raw_ostream &stream) const {
+  stream << "\nmoved       " << formatBytes(moved.total()) << " a run, "
+         << formatBytes(moved.casts) << " of it by casts between floats\n";
 }
 
 std::string Inspection::toText() const {
@@ -264,6 +276,7 @@ std::string Inspection::toText() const {
   printGraph(stream);
   printOperators(stream);
   printWeights(stream);
+  printMoved(stream);
   return text;
 }
 
@@ -301,9 +314,11 @@ std::string Inspection::toJSON() const {
                      {"type", toValue(spellType(tensor.value.getType()))},
                      {"bytes", getTensorBytes(tensor.value)}});
   for (const auto &[location, totals] : statistics.externalData)
-    dataFiles.push_back(json::Object{{"location", toValue(location)},
-                                     {"tensors", totals.tensors},
-                                     {"bytes", totals.bytes}});
+    dataFiles.push_back(
+        json::Object{{"location", toValue(location)},
+                     {"tensors", totals.tensors},
+                     {"bytes", totals.bytes},
+                     {"missing", llvm::is_contained(missingData, location)}});
   for (StringRef function : functions)
     functionNames.push_back(toValue(function));
 
@@ -327,8 +342,21 @@ std::string Inspection::toJSON() const {
       {"low_bytes", lowBytes()},
       {"largest", std::move(largestTensors)},
       {"external_data", std::move(dataFiles)},
+      {"moved_bytes",
+       json::Object{{"total", moved.total()}, {"casts", moved.casts}}},
   };
   return llvm::formatv("{0:2}\n", json::Value(std::move(report)));
+}
+
+static Movement getMovement(Operation *op) {
+  StringRef name = op->getName().getStringRef();
+  if (name == "onnx.Shape" || name == "onnx.Size")
+    return Movement::None;
+  // A Cast from or to integers is an operation as any other.
+  bool isCast = name == "onnx.Cast" &&
+                getFloatElementType(op->getOperand(0).getType()) &&
+                getFloatElementType(op->getResult(0).getType());
+  return isCast ? Movement::Casts : Movement::Computes;
 }
 
 int amp::runInspect(const llvm::opt::InputArgList &arguments) {
@@ -338,6 +366,10 @@ int amp::runInspect(const llvm::opt::InputArgList &arguments) {
   if (paths.size() > 1)
     return wrongUsage("expected one input, but got " + quoted(paths[0]) +
                       " and " + quoted(paths[1]));
+  CostOptions costs;
+  for (const std::string &dimension : arguments.getAllArgValues(OPT_dim))
+    if (llvm::Error error = costs.addDimension(dimension))
+      return wrongUsage("--dim: " + llvm::toString(std::move(error)));
   setFatalErrorSubject(quoted(paths[0]));
 
   MLIRContext &context = makeContext();
@@ -345,11 +377,19 @@ int amp::runInspect(const llvm::opt::InputArgList &arguments) {
   ImportOptions options;
   options.allowLinks = arguments.hasArg(OPT_allow_links);
   options.inferTypes = false; // what the file says is what is asked for
+  std::vector<std::string> missingData;
+  options.missingData = &missingData;
   uint64_t bytes = 0;
   ModuleOp module = readModel(paths[0], &context, options, bytes).release();
   if (!module)
     return ExitFailure;
-  Inspection inspection(paths[0], bytes, module);
+  Inspection inspection(paths[0], bytes, module, std::move(missingData));
+  // From here on the module is another one than the file's.
+  onnx::InferenceOptions inference;
+  inference.shapes = true;
+  if (failed(onnx::inferTypes(module, inference)))
+    return ExitFailure;
+  inspection.moved = countMovedBytes(module, std::move(costs), getMovement);
   std::string text =
       arguments.hasArg(OPT_json) ? inspection.toJSON() : inspection.toText();
   return printOutput(text) ? ExitSuccess : ExitFailure;

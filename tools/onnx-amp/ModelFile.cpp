@@ -58,10 +58,15 @@ FailureOr<ExportedSizes> amp::writeModel(ModuleOp module, StringRef path,
     return failure();
   WireWriter writer;
   writer.rawView(text);
-  if (failed(report(module.getContext(), file->write(writer))) ||
-      failed(report(module.getContext(), OutputFile::commit({&*file}))))
+  if (failed(report(module.getContext(), file->write(writer))))
     return failure();
   ExportedSizes sizes;
   sizes.model = text.size();
+  SmallVector<OutputFile *, 2> files = {&*file};
+  if (options.addFiles &&
+      failed(report(module.getContext(), options.addFiles(sizes, files))))
+    return failure();
+  if (failed(report(module.getContext(), OutputFile::commit(files))))
+    return failure();
   return sizes;
 }

@@ -78,6 +78,22 @@ StringRef amp::getNodeName(Operation *op) {
   return name && !name.empty() ? name.getValue() : getOutputName(op, 0);
 }
 
+StringRef amp::getInterfaceName(Operation *function, StringRef kind,
+                                unsigned index) {
+  auto fields = function->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);
+  if (!fields)
+    fields = function->getAttrOfType<DictionaryAttr>(ONNXDialect::kFunction);
+  auto entries = fields ? fields.getAs<ArrayAttr>(kind) : ArrayAttr();
+  if (!entries || index >= entries.size())
+    return {};
+  // Local functions have names alone.
+  if (auto name = dyn_cast<StringAttr>(entries[index]))
+    return name.getValue();
+  auto entry = dyn_cast<DictionaryAttr>(entries[index]);
+  auto name = entry ? entry.getAs<StringAttr>("name") : StringAttr();
+  return name ? name.getValue() : StringRef();
+}
+
 onnx::TensorAttr amp::getStoredTensor(Operation *op) {
   StringRef name = op->getName().getStringRef();
   if (name == "onnx.Initializer" || name == "onnx.Constant" ||

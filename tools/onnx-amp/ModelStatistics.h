@@ -30,6 +30,11 @@ llvm::StringRef getNodeName(mlir::Operation *op);
 /// The name of a node's or initializer's output; may be empty.
 llvm::StringRef getOutputName(mlir::Operation *op, unsigned result);
 
+/// The name of a graph's input or output, `kind` says which; may be empty. Not
+/// escaped.
+llvm::StringRef getInterfaceName(mlir::Operation *function,
+                                 llvm::StringRef kind, unsigned index);
+
 /// The tensor of an initializer, a Constant node or the default of an input;
 /// null for everything else.
 onnx::TensorAttr getStoredTensor(mlir::Operation *op);

@@ -16,6 +16,8 @@ def MainOption : OptionVisibility;
 def ConvertOption : OptionVisibility;
 def InspectOption : OptionVisibility;
 def PolicyOption : OptionVisibility;
+def DiffOption : OptionVisibility;
+def AdviseOption : OptionVisibility;
 
 class Switch<string name, list<OptionVisibility> commands, string help>
     : Flag<["--"], name>, Visibility<commands>, HelpText<help>;
@@ -34,15 +36,18 @@ multiclass Setting<string name, string value, list<OptionVisibility> commands,
 //===----------------------------------------------------------------------===//
 
 def help : Switch<"help",
-    [MainOption, ConvertOption, InspectOption, PolicyOption],
+    [MainOption, ConvertOption, InspectOption, PolicyOption, DiffOption,
+     AdviseOption],
     "Print this text">;
 def help_short : Flag<["-"], "h">, Alias<help>,
-    Visibility<[MainOption, ConvertOption, InspectOption, PolicyOption]>;
+    Visibility<[MainOption, ConvertOption, InspectOption, PolicyOption,
+                DiffOption, AdviseOption]>;
 
 def version : Switch<"version", [MainOption],
     "Print the versions of onnx-amp, MLIR and ONNX">;
 
-def json : Switch<"json", [ConvertOption, InspectOption, PolicyOption],
+def json : Switch<"json",
+    [ConvertOption, InspectOption, PolicyOption, DiffOption, AdviseOption],
     "Print JSON instead of text">;
 
 //===----------------------------------------------------------------------===//
@@ -63,7 +68,8 @@ defm external_data : Setting<"external-data", "auto|keep|inline|file",
     "inline: into the model\n"
     "file:   to OUT.data, beside the model">;
 
-def allow_links : Switch<"allow-links", [ConvertOption, InspectOption],
+def allow_links : Switch<"allow-links",
+    [ConvertOption, InspectOption, DiffOption, AdviseOption],
     "Accept external data behind symbolic and hard links,\n"
     "as in the caches of model hubs">;
 
@@ -89,9 +95,15 @@ defm placement : Setting<"placement", "eager|optimal", [ConvertOption],
     "(default: optimal)\n"
     "eager:   by a node's inputs, as PyTorch does\n"
     "optimal: so that the model moves as few bytes as it can">;
-defm dim : Setting<"dim", "NAME=SIZE", [ConvertOption],
-    "What optimal placement takes a dynamic dimension of\n"
-    "this name for (default: 8); can be repeated">;
+defm islands : Setting<"islands", "keep|lower", [ConvertOption],
+    "What optimal placement does with operations that the\n"
+    "policy leaves open where none near them is low by\n"
+    "policy (default: keep)\n"
+    "keep:  they stay float32\n"
+    "lower: they become low if that moves fewer bytes">;
+defm dim : Setting<"dim", "NAME=SIZE", [ConvertOption, InspectOption],
+    "What a dynamic dimension of this name is taken for\n"
+    "where bytes are counted (default: 8); can be repeated">;
 
 defm max_opset : Setting<"max-opset", "N", [ConvertOption],
     "The latest opset that the model may be raised to for\n"
@@ -113,11 +125,56 @@ defm keep_node : Setting<"keep-node", "REGEX", [ConvertOption],
     "repeated">;
 
 //===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
+
+defm data : Setting<"data", "DATA", [ConvertOption, DiffOption, AdviseOption],
+    "What models run on: an .npz file with one array for each\n"
+    "input, or a folder of such files">;
+
+defm calibrate : Setting<"calibrate", "DATA", [ConvertOption],
+    "Run the model on data, as of --data, and leave in float32\n"
+    "what leaves the range of the low format">;
+defm calibrate_margin : Setting<"calibrate-margin", "FACTOR", [ConvertOption],
+    "How much larger than seen values may become (default: 2)">;
+
+defm tolerance : Setting<"tolerance", "ERROR",
+    [ConvertOption, DiffOption, AdviseOption],
+    "The largest relative error that is accepted (default:\n"
+    "0.01). convert searches for the most nodes in the low\n"
+    "format that stay within, on --data">;
+defm search_state : Setting<"search-state", "FILE", [ConvertOption],
+    "Where a search keeps what it knows, to go on with it\n"
+    "when it was ended (default: OUT.search.json, which is\n"
+    "gone when the search is done)">;
+defm max_probes : Setting<"max-probes", "NUMBER", [ConvertOption],
+    "How many conversions a search tries (default: 40)">;
+
+def per_node : Switch<"per-node", [DiffOption],
+    "List every value, not the first and the worst alone">;
+
+defm threads : Setting<"threads", "NUMBER",
+    [ConvertOption, DiffOption, AdviseOption],
+    "Threads that run models (default: all processors)">;
+defm timeout : Setting<"timeout", "SECONDS",
+    [ConvertOption, DiffOption, AdviseOption],
+    "How long a model may run on the data (default: 3600)">;
+
+//===----------------------------------------------------------------------===//
 // What is said
 //===----------------------------------------------------------------------===//
 
 def explain : Switch<"explain", [ConvertOption],
     "Print for every node with floats what it runs in, and\n"
     "why, before the summary">;
+
+defm report : Setting<"report", "FILE", [ConvertOption],
+    "Write what --json --explain prints to a file">;
+
+defm dot : Setting<"dot", "FILE", [ConvertOption],
+    "Draw the graph in Graphviz's language, nodes coloured\n"
+    "by format; large graphs block by block">;
+defm svg : Setting<"svg", "FILE", [ConvertOption],
+    "The same as SVG, laid out by Graphviz's program 'dot'">;
 
 def quiet : Switch<"quiet", [ConvertOption], "Print no summary">;

@@ -15,11 +15,12 @@
 #include "amp/Support/Quoted.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
-#include <set>
 
 using namespace amp;
 namespace json = llvm::json;
@@ -36,13 +37,17 @@ static int listPolicies(bool asJSON) {
   return printOutput(text) ? ExitSuccess : ExitFailure;
 }
 
-/// The operators of the newest opsets by category. Rules with conditions are
-/// asked with nothing known of the node.
-static std::map<std::string, std::set<std::string>>
-categorize(const Policy &policy) {
+/// An operator of the newest opset, and how policies call it.
+struct NamedOperator {
+  std::string spelling;
+  OperationDescription description;
+};
+
+/// All of them, sorted.
+static std::vector<NamedOperator> listOperators() {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<onnx::ONNXDialect>();
-  std::map<std::string, std::set<std::string>> operators;
+  std::vector<NamedOperator> operators;
   for (mlir::RegisteredOperationName name : context.getRegisteredOperations()) {
     const onnx::OperatorInfo *info = onnx::lookupOperator(name);
     if (!info)
@@ -56,13 +61,154 @@ categorize(const Policy &policy) {
     description.domain = info->domain;
     description.name = info->name;
     description.version = opset;
-    Category category = policy.decide(description).category;
-    std::string spelling = info->domain.empty()
-                               ? info->name.str()
-                               : (info->domain + ":" + info->name).str();
-    operators[stringifyCategory(category).str()].insert(std::move(spelling));
+    operators.push_back({info->domain.empty()
+                             ? info->name.str()
+                             : (info->domain + ":" + info->name).str(),
+                         description});
+  }
+  llvm::sort(operators, [](const NamedOperator &a, const NamedOperator &b) {
+    return a.spelling < b.spelling;
+  });
+  return operators;
+}
+
+/// The operators by category. Rules with conditions are asked with nothing
+/// known of the node.
+static std::map<std::string, std::vector<std::string>>
+categorize(const Policy &policy, llvm::ArrayRef<NamedOperator> all) {
+  std::map<std::string, std::vector<std::string>> operators;
+  for (const NamedOperator &op : all) {
+    Category category = policy.decide(op.description).category;
+    operators[stringifyCategory(category).str()].push_back(op.spelling);
   }
   return operators;
+}
+
+namespace {
+/// What a policy says of operators, categories apart.
+class PolicyDetails {
+public:
+  PolicyDetails(const Policy &policy, llvm::ArrayRef<NamedOperator> operators)
+      : policy(policy), numOperators(operators.size()) {
+    for (const NamedOperator &op : operators)
+      add(op);
+  }
+
+  std::string toText() const;
+  void addTo(json::Object &object) const;
+
+private:
+  struct Rule {
+    ConditionalStatement statement;
+    std::vector<std::string> operators;
+  };
+  using OperandLists =
+      std::vector<std::pair<std::string, llvm::SmallVector<unsigned, 4>>>;
+
+  void add(const NamedOperator &op);
+  std::string spellOperators(const Rule &rule) const;
+
+  const Policy &policy;
+  size_t numOperators;
+  std::vector<std::string> noPull;
+  OperandLists pins, flushes;
+  /// In the order of the first operator that each speaks of.
+  std::vector<Rule> rules;
+};
+} // namespace
+
+void PolicyDetails::add(const NamedOperator &op) {
+  const OperationDescription &description = op.description;
+  Decision decision = policy.decide(description);
+  if (decision.noPull)
+    noPull.push_back(op.spelling);
+  if (!decision.pinnedOperands.empty())
+    pins.push_back({op.spelling, decision.pinnedOperands});
+  if (!decision.flushedOperands.empty())
+    flushes.push_back({op.spelling, decision.flushedOperands});
+  // The last statement comes first there, and holds.
+  for (ConditionalStatement &statement : policy.conditionalStatements(
+           description.domain, description.name, description.version)) {
+    auto rule = llvm::find_if(rules, [&](const Rule &known) {
+      return known.statement.rule == statement.rule &&
+             known.statement.conditions == statement.conditions &&
+             known.statement.effect == statement.effect;
+    });
+    if (rule == rules.end())
+      rule = rules.insert(rules.end(), {std::move(statement), {}});
+    rule->operators.push_back(op.spelling);
+  }
+}
+
+/// Adds words to a text whose lines get no longer than people like to read.
+static void appendWrapped(std::string &text, llvm::StringRef title,
+                          llvm::ArrayRef<std::string> words) {
+  text += (title + ":").str();
+  size_t column = 80;
+  for (const std::string &word : words) {
+    bool wraps = column + word.size() + 1 > 80;
+    text += wraps ? "\n  " : " ";
+    column = (wraps ? 2 : column + 1) + word.size();
+    text += word;
+  }
+  text += "\n";
+}
+
+std::string PolicyDetails::spellOperators(const Rule &rule) const {
+  return rule.operators.size() == numOperators
+             ? "any operator"
+             : llvm::join(rule.operators, ", ");
+}
+
+std::string PolicyDetails::toText() const {
+  std::string text;
+  auto spell = [](const OperandLists &lists) {
+    std::vector<std::string> words;
+    for (const auto &[op, positions] : lists) {
+      std::vector<std::string> numbers;
+      for (unsigned position : positions)
+        numbers.push_back(llvm::utostr(position));
+      words.push_back(op + "[" + llvm::join(numbers, ",") + "]");
+    }
+    return words;
+  };
+  if (!noPull.empty())
+    appendWrapped(text, "no_pull", noPull);
+  if (!pins.empty())
+    appendWrapped(text, "pin", spell(pins));
+  if (!flushes.empty())
+    appendWrapped(text, "flush", spell(flushes));
+  text += llvm::formatv("constants: out_of_range {0}, underflow {1}\n",
+                        stringifyOutOfRange(policy.outOfRange()),
+                        stringifyUnderflow(policy.underflow()));
+  if (!rules.empty())
+    text += "rules:\n";
+  for (const Rule &rule : rules)
+    text += llvm::formatv("  {0}, if {1}: {2}\n    {3}\n", spellOperators(rule),
+                          rule.statement.conditions, rule.statement.effect,
+                          rule.statement.rule);
+  return text;
+}
+
+void PolicyDetails::addTo(json::Object &object) const {
+  auto toJSON = [](const OperandLists &lists) {
+    json::Object operands;
+    for (const auto &[op, positions] : lists)
+      operands[op] = json::Array(positions);
+    return operands;
+  };
+  object["no_pull"] = json::Array(noPull);
+  object["pin"] = toJSON(pins);
+  object["flush"] = toJSON(flushes);
+  object["out_of_range"] = stringifyOutOfRange(policy.outOfRange());
+  object["underflow"] = stringifyUnderflow(policy.underflow());
+  json::Array array;
+  for (const Rule &rule : rules)
+    array.push_back(json::Object{{"operators", json::Array(rule.operators)},
+                                 {"if", rule.statement.conditions},
+                                 {"says", rule.statement.effect},
+                                 {"rule", rule.statement.rule}});
+  object["rules"] = std::move(array);
 }
 
 static int showPolicy(llvm::StringRef name, bool asJSON) {
@@ -70,21 +216,16 @@ static int showPolicy(llvm::StringRef name, bool asJSON) {
   std::optional<Policy> policy = loadPolicy(name, code);
   if (!policy)
     return code;
+  std::vector<NamedOperator> operators = listOperators();
+  PolicyDetails details(*policy, operators);
   json::Object object;
   std::string text;
-  for (const auto &[category, operators] : categorize(*policy)) {
-    object[category] = json::Array(operators);
-    text += category + ":";
-    size_t column = 80;
-    for (const std::string &op : operators) {
-      // Names go on in the next line before they get too long to read.
-      bool wraps = column + op.size() + 1 > 80;
-      text += wraps ? "\n  " : " ";
-      column = (wraps ? 2 : column + 1) + op.size();
-      text += op;
-    }
-    text += "\n";
+  for (const auto &[category, names] : categorize(*policy, operators)) {
+    object[category] = json::Array(names);
+    appendWrapped(text, category, names);
   }
+  text += details.toText();
+  details.addTo(object);
   if (asJSON)
     text = llvm::formatv("{0:2}\n", json::Value(std::move(object)));
   return printOutput(text) ? ExitSuccess : ExitFailure;
@@ -100,7 +241,8 @@ static int checkPolicy(llvm::StringRef name, bool asJSON) {
       llvm::formatv("{0}: ok; of ONNX's operators", quoted(name));
   json::Object counts;
   const char *separator = " ";
-  for (const auto &[category, operators] : categorize(*policy)) {
+  for (const auto &[category, operators] :
+       categorize(*policy, listOperators())) {
     counts[category] = operators.size();
     text += llvm::formatv("{0}{1} {2}", separator, operators.size(), category);
     separator = ", ";

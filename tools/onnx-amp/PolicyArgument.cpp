@@ -62,3 +62,27 @@ void amp::warnOfUnmatched(ModuleOp module, ArrayRef<std::string> keepOps,
   for (const std::string &regex : keepNodes)
     check("--keep-node", regex, &Policy::keepNode);
 }
+
+void amp::warnOfUnmatched(ModuleOp module, llvm::StringRef policyName) {
+  // Presets name no nodes.
+  if (!Policy::isPath(policyName))
+    return;
+  llvm::Expected<Policy> policy = Policy::load(policyName);
+  if (!policy)
+    return llvm::consumeError(policy.takeError());
+  SmallVector<const NodeExpression *> unmatched;
+  for (const NodeExpression &expression : policy->nodeExpressions())
+    unmatched.push_back(&expression);
+  module.walk([&](Operation *node) {
+    if (unmatched.empty())
+      return WalkResult::interrupt();
+    if (isNode(node))
+      llvm::erase_if(unmatched, [&](const NodeExpression *expression) {
+        return expression->matches(getNodeName(node));
+      });
+    return WalkResult::advance();
+  });
+  for (const NodeExpression *expression : unmatched)
+    printWarning("no node matches " + quoted(expression->text) + " of " +
+                 expression->place);
+}

@@ -23,6 +23,10 @@ std::optional<Policy> loadPolicy(llvm::StringRef presetOrPath, int &code);
 void warnOfUnmatched(mlir::ModuleOp module, llvm::ArrayRef<std::string> keepOps,
                      llvm::ArrayRef<std::string> keepNodes);
 
+/// The same for expressions in rules of a policy file, which must be one that
+/// loads.
+void warnOfUnmatched(mlir::ModuleOp module, llvm::StringRef policy);
+
 } // namespace amp
 
 #endif // AMP_TOOLS_ONNX_AMP_POLICYARGUMENT_H

@@ -6,7 +6,9 @@
 
 #include "Quantities.h"
 
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace amp;
 
@@ -37,6 +39,12 @@ std::string amp::formatSeconds(double seconds) {
   if (seconds < 0.9995)
     return llvm::formatv("{0:f0} ms", seconds * 1000).str();
   return llvm::formatv("{0:f2} s", seconds).str();
+}
+
+std::string amp::formatNumber(double number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.4g", number);
+  return text;
 }
 
 std::string amp::formatPlural(uint64_t count, llvm::StringRef noun) {

@@ -20,6 +20,8 @@ std::string formatBytes(uint64_t bytes);
 std::string formatCount(uint64_t count);
 /// "85 ms", "1.24 s".
 std::string formatSeconds(double seconds);
+/// "0.01", "1.25e-07": four digits.
+std::string formatNumber(double number);
 /// "1 cast", "5 casts".
 std::string formatPlural(uint64_t count, llvm::StringRef noun);
 

@@ -13,6 +13,9 @@
 // and that may be low, and a cast reads one format and writes the other.
 // Constants are converted at compile time: no cast of one costs anything.
 //
+// countMovedBytes() counts this for a program as it is, whoever chose its
+// formats: an element counts as many bytes as its float type has.
+//
 // Sizes that the program does not say are those of CostOptions. Any fixed value
 // does, as long as equal sizes get equal values.
 //
@@ -55,12 +58,18 @@ public:
   /// What an operation in `block` moves less if values of this type are low.
   int64_t getSaving(mlir::Type type, mlir::Block *block);
 
+  /// As far as known; one at least.
+  int64_t getElements(mlir::Type type);
+
+  /// What an operation in `block` moves by reading or writing a value of this
+  /// type as it is; 0 for what holds no floats.
+  int64_t getMoved(mlir::Type type, mlir::Block *block);
+
   /// A cast of the value, which stands where the value is defined. What is no
   /// tensor can hardly be cast: the cost is out of all proportion.
   int64_t getCastCost(mlir::Value value);
 
 private:
-  int64_t getElements(mlir::Type type);
   int64_t countElements(mlir::Type type) const;
   int64_t getRuns(mlir::Region *region);
   int64_t getIterations(mlir::Region &region) const;
@@ -72,6 +81,26 @@ private:
   /// How often the code in a region runs for each run of the program.
   llvm::DenseMap<mlir::Region *, int64_t> runs;
 };
+
+/// What a program moves in each run.
+struct MovedBytes {
+  int64_t operations = 0;
+  int64_t casts = 0;
+
+  int64_t total() const { return operations + casts; }
+};
+
+/// How an operation with AutocastOpInterface moves its operands.
+enum class Movement {
+  Computes, ///< reads and writes
+  Casts,    ///< does nothing but convert floats
+  None,     ///< asks for their shapes alone
+};
+
+/// `amp.cast` is known, `classify` says it of all others.
+MovedBytes
+countMovedBytes(mlir::ModuleOp module, CostOptions options,
+                llvm::function_ref<Movement(mlir::Operation *)> classify);
 
 } // namespace amp
 

@@ -27,13 +27,15 @@
 //
 // An operation that is never a reason to round (`no_pull`) is low only if its
 // operands are, in either, and its bytes do not count. Where no operation is
-// low by policy, those around it that are free stay float32.
+// low by policy, those around it that are free stay float32, unless
+// `keepIslands` is false.
 //
 // Only float32 moves. float64 is never touched, and what is in 16 bits already
 // stays there. Constants adopt the format of each user and do not count in a
 // join; a variable that has nothing else is float32. A variable stays float32
 // if its operator does not admit the low format, if the policy pins one of its
-// operands, or if a constant among its operands does not fit.
+// operands, if a constant among its operands does not fit, or if one of its
+// values was measured to be too large.
 //
 // What meets in a region operation (branches, initial and carried values) or in
 // a function (its callers) is joined, to a fixpoint. Code that never runs has
@@ -70,6 +72,13 @@ struct PrecisionOptions {
   Placement placement = Placement::Eager;
   /// For optimal placement.
   CostOptions costs;
+  /// The same: operations that are free stay float32 where no operation near
+  /// them is low by policy.
+  bool keepIslands = true;
+  /// A value stays float32 if its measured range (amp.ranges), times this, is
+  /// beyond the low format's. The data that it was measured on is a sample: the
+  /// default leaves one binary exponent for what was not seen.
+  double rangeMargin = 2;
 };
 
 /// The operations that the policy allows to be low, and that are float32 only
@@ -93,6 +102,8 @@ struct PrecisionDecision {
   bool computesTF32 = false;
   /// One line, for people.
   mlir::StringAttr reason;
+  /// What the policy says, where the reason does not begin with it; else null.
+  mlir::StringAttr rule;
 };
 
 /// The decisions for a module. A snapshot: it refers to the module's operations

@@ -34,7 +34,8 @@ def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
     the placements are is said in amp/Analysis/PrecisionAnalysis.h) and writes
     the decisions, with their reasons, into attributes. Changes nothing else.
     The attributes are described with the `amp` dialect; those of an earlier run
-    are replaced.
+    are replaced. Measured ranges (`amp.ranges`, `amp.argument_ranges`) and
+    `amp.keep`, where they are, count.
 
     Fails if the policy can't be had, or bans an operation.
 
@@ -69,14 +70,21 @@ def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
     ListOption<"dimensions", "dim", "std::string",
                "NAME=SIZE: what optimal placement takes a dynamic dimension of "
                "this name for">,
+    Option<"keepIslands", "keep-islands", "bool", /*default=*/"true",
+           "Optimal placement leaves operations float32 that the policy leaves "
+           "free where none near them is low by policy">,
     ListOption<"keepOps", "keep-op", "std::string",
                "Operators that keep their types, \"Op\" or \"domain:Op\", "
                "with all that is in their regions">,
     ListOption<"keepNodes", "keep-node", "std::string",
                "Regular expressions on the names of nodes that keep their types, "
                "with all that is in their regions">,
+    Option<"rangeMargin", "range-margin", "double", /*default=*/"2",
+           "A value stays float32 if its measured range (amp.ranges), times "
+           "this, is beyond the low format's">,
     Option<"reasons", "reasons", "bool", /*default=*/"true",
-           "Write amp.category and amp.reason as well, which only people read">,
+           "Write amp.category, amp.reason and amp.rule as well, which only "
+           "people read">,
   ];
   let statistics = [
     Statistic<"numLow", "low", "Operations that run in the low format">,

@@ -91,6 +91,34 @@ def RaiseOpset : Pass<"onnx-raise-opset", "::mlir::ModuleOp"> {
   ];
 }
 
+def MergeCasts : Pass<"onnx-merge-casts", "::mlir::ModuleOp"> {
+  let summary = "Merge amp.cast with the model's own Cast where no value changes";
+  let description = [{
+    A Cast to float32 that is read through one `amp.cast` alone converts to the
+    low format itself, if that is the same: from float32, from the low format,
+    and from integers where rounding once is rounding twice (always in float16;
+    in bfloat16 up to 16 bits). A Cast of what an `amp.cast` widened for it, to
+    an integer or to float32 or float64, reads that itself. The model's nodes and values stay, under their
+    names; a Cast that rounds stays the rounding that it was.
+
+    Before:
+
+    ```mlir
+    %0 = "onnx.Cast"(%i) <{to = 1 : i64}> : (tensor<4xi64>) -> tensor<4xf32>
+    %1 = amp.cast %0 : tensor<4xf32> to tensor<4xf16>
+    ```
+
+    After:
+
+    ```mlir
+    %0 = "onnx.Cast"(%i) <{to = 10 : i64}> : (tensor<4xi64>) -> tensor<4xf16>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numMerged", "merged", "Casts merged with the model's">,
+  ];
+}
+
 def ConvertAMPToONNX : Pass<"amp-to-onnx", "::mlir::ModuleOp"> {
   let summary = "Say with ONNX's operators what the amp dialect says";
   let description = [{
@@ -112,6 +140,45 @@ def ConvertAMPToONNX : Pass<"amp-to-onnx", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::amp::onnx::ONNXDialect"];
+}
+
+def Widen : Pass<"onnx-widen", "::mlir::ModuleOp"> {
+  let summary = "Compute in float32 what computes in 16 bits (keeps roundings)";
+  let description = [{
+    Every node that reads or gives float16 or bfloat16 runs in float32: its
+    operands are cast up, its results are cast down to the format that they
+    were stored in, and each of these casts is there. So a runtime that has no
+    kernels for a format, or hides its overflows in the registers of float32,
+    gives the results of a device that computes in float32 and stores 16 bits.
+    The rounded result has the name that the value had.
+
+    `Cast` stays, and so do constants, nodes with subgraphs (what is inside is
+    widened), values that are no tensors, and operators without a schema.
+
+    With `interface`, inputs and outputs of the model in 16 bits are float32,
+    and rounded inside: NumPy has no bfloat16.
+
+    Before:
+
+    ```mlir
+    %y = "onnx.Exp"(%x) : (tensor<2xf16>) -> tensor<2xf16>
+    ```
+
+    After:
+
+    ```mlir
+    %0 = "onnx.Cast"(%x) <{to = 1 : i64}> : (tensor<2xf16>) -> tensor<2xf32>
+    %1 = "onnx.Exp"(%0) : (tensor<2xf32>) -> tensor<2xf32>
+    %y = "onnx.Cast"(%1) <{to = 10 : i64}> : (tensor<2xf32>) -> tensor<2xf16>
+    ```
+  }];
+  let options = [
+    Option<"interface", "interface", "bool", /*default=*/"false",
+           "Inputs and outputs of the model become float32, too">,
+  ];
+  let statistics = [
+    Statistic<"numWidened", "widened", "Nodes that compute in float32 now">,
+  ];
 }
 
 #endif // AMP_PASSES_LOWERING

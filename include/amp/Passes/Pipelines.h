@@ -51,6 +51,12 @@ struct AutocastPipelineOptions
       *this, "dim",
       llvm::cl::desc("NAME=SIZE: what optimal placement takes a dynamic "
                      "dimension of this name for")};
+  Option<bool> keepIslands{
+      *this, "keep-islands",
+      llvm::cl::desc("Optimal placement leaves operations float32 that the "
+                     "policy leaves free where none near them is low by "
+                     "policy"),
+      llvm::cl::init(true)};
   ListOption<std::string> keepOps{
       *this, "keep-op",
       llvm::cl::desc("Operators that keep their types, \"Op\" or "
@@ -59,9 +65,15 @@ struct AutocastPipelineOptions
       *this, "keep-node",
       llvm::cl::desc("Regular expressions on the names of nodes that keep "
                      "their types")};
+  Option<double> rangeMargin{
+      *this, "range-margin",
+      llvm::cl::desc("A value stays float32 if its measured range, times this, "
+                     "is beyond the low format's"),
+      llvm::cl::init(2)};
   Option<bool> keepReasons{
       *this, "keep-reasons",
-      llvm::cl::desc("Leave amp.category and amp.reason on operations"),
+      llvm::cl::desc("Leave amp.category, amp.reason and amp.rule on "
+                     "operations"),
       llvm::cl::init(false)};
 };
 

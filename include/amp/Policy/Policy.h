@@ -27,6 +27,10 @@
 #include <string>
 #include <vector>
 
+namespace llvm {
+class Regex;
+} // namespace llvm
+
 namespace amp {
 
 /// How an operation takes part in mixed precision.
@@ -145,6 +149,16 @@ struct ConditionalStatement {
   llvm::StringRef rule;   ///< as Decision::rule
 };
 
+/// An expression on names of nodes, of a rule in a policy file.
+struct NodeExpression {
+  std::string text;
+  std::string place; ///< "policy 'mine' line 7"
+  std::shared_ptr<const llvm::Regex> regex;
+
+  /// On the whole of a node's name, or of its first output's if it has none.
+  bool matches(llvm::StringRef name) const;
+};
+
 /// A policy: operators by category, operands that keep their type, rules that
 /// refine both, and what to do with constants. Cheap to move, can be copied;
 /// decide() may be called from several threads at once.
@@ -198,6 +212,9 @@ public:
   std::vector<ConditionalStatement>
   conditionalStatements(llvm::StringRef domain, llvm::StringRef name,
                         int64_t version) const;
+
+  /// The expressions of all rules, in the order of the files, base first.
+  llvm::ArrayRef<NodeExpression> nodeExpressions() const;
 
   /// Fails as keepOperator() does.
   static llvm::Error checkOperator(llvm::StringRef op);

@@ -13,6 +13,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <functional>
 #include <string>
 
 namespace amp {
@@ -26,6 +27,9 @@ struct ImportOptions {
   /// If not null, gets the identities of the external data files that were
   /// read: no output may replace them.
   std::vector<FileIdentity> *dataFiles = nullptr;
+  /// If not null, gets the locations of external data that is not there; what
+  /// it should hold counts as zeros. Else that is an error.
+  std::vector<std::string> *missingData = nullptr;
 };
 
 /// Reads a model file ("-" is standard input) into a module of the onnx
@@ -61,6 +65,16 @@ enum class ExternalData {
 /// What rounding did to the `#amp.rounded` constants of a module, once each.
 using RoundingRecord = llvm::DenseMap<mlir::Attribute, RoundingStats>;
 
+/// In bytes.
+struct ExportedSizes {
+  /// The model file.
+  uint64_t model = 0;
+  /// The data file that was written beside it; 0 if there is none.
+  uint64_t data = 0;
+  /// Tensors in data files that were there before, to which the model refers.
+  uint64_t keptData = 0;
+};
+
 struct ExportOptions {
   ExternalData externalData = ExternalData::Auto;
   /// For the output files.
@@ -70,16 +84,11 @@ struct ExportOptions {
   std::atomic<uint64_t> *progress = nullptr;
   /// If not null, gets what rounding does to the constants as they are written.
   RoundingRecord *rounding = nullptr;
-};
-
-/// In bytes.
-struct ExportedSizes {
-  /// The model file.
-  uint64_t model = 0;
-  /// The data file that was written beside it; 0 if there is none.
-  uint64_t data = 0;
-  /// Tensors in data files that were there before, to which the model refers.
-  uint64_t keptData = 0;
+  /// If set, is called when the model is written but has no name yet. The files
+  /// that it adds get their names together with the model, or none does.
+  std::function<llvm::Error(const ExportedSizes &,
+                            llvm::SmallVectorImpl<OutputFile *> &)>
+      addFiles;
 };
 
 /// Writes a module as a model file ("-" is standard output), whole or not at

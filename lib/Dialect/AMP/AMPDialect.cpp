@@ -151,6 +151,36 @@ static LogicalResult verifyArgumentTypes(Operation *op,
   return success();
 }
 
+/// The attribute is an array of `size` numbers and units: absolute values.
+static LogicalResult verifyRanges(Operation *op, NamedAttribute attribute,
+                                  size_t size) {
+  StringRef name = attribute.getName();
+  auto array = dyn_cast<ArrayAttr>(attribute.getValue());
+  if (!array || array.size() != size)
+    return op->emitOpError()
+           << "expects '" << name << "' to be an array of " << size
+           << " ranges, but got " << attribute.getValue();
+  for (Attribute entry : array) {
+    auto number = dyn_cast<FloatAttr>(entry);
+    if (!isa<UnitAttr>(entry) &&
+        !(number && number.getType().isF64() && number.getValueAsDouble() >= 0))
+      return op->emitOpError() << "expects absolute values of type f64 and "
+                                  "'unit' in '"
+                               << name << "', but got " << entry;
+  }
+  return success();
+}
+
+static LogicalResult verifyArgumentRanges(Operation *op,
+                                          NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError()
+           << "has attribute '" << attribute.getName().getValue()
+           << "', which is for functions";
+  return verifyRanges(op, attribute, function.getNumArguments());
+}
+
 LogicalResult AMPDialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -161,8 +191,12 @@ LogicalResult AMPDialect::verifyOperationAttribute(Operation *op,
     return verifyResultTypes(op, attribute);
   if (name == kArgumentTypes)
     return verifyArgumentTypes(op, attribute);
-  if (name != kCategory && name != kReason && name != kOverflow &&
-      name != kCompute)
+  if (name == kRanges)
+    return verifyRanges(op, attribute, op->getNumResults());
+  if (name == kArgumentRanges)
+    return verifyArgumentRanges(op, attribute);
+  if (name != kCategory && name != kReason && name != kRule &&
+      name != kOverflow && name != kCompute && name != kKeep)
     return op->emitOpError()
            << "has no attribute '" << name << "' in dialect 'amp'";
   auto string = dyn_cast<StringAttr>(value);

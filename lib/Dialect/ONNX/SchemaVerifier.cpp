@@ -85,6 +85,16 @@ LogicalResult verifyCount(Operation *op, const char *what, int64_t count,
   return error << " " << what << ", but got " << count;
 }
 
+/// The likely cause if two types that should be one are of this kind.
+StringRef explainMix(Type a, Type b) {
+  auto isLow = [](Type type) { return type.isF16() || type.isBF16(); };
+  auto isWide = [](Type type) { return type.isF32() || type.isF64(); };
+  if ((isLow(a) && isWide(b)) || (isWide(a) && isLow(b)))
+    return ": some tool converted one of the two and not the other; convert "
+           "the original model instead";
+  return "";
+}
+
 /// Values that share a type variable have one element type.
 struct Variables {
   llvm::SmallDenseMap<int, Type> types;
@@ -101,7 +111,8 @@ struct Variables {
     if (known != tensor.getElementType())
       return nodeError(op) << "expects " << quoted(parameter.name)
                            << " to have element type " << known << ", but got "
-                           << tensor.getElementType();
+                           << tensor.getElementType()
+                           << explainMix(known, tensor.getElementType());
     return success();
   }
 };

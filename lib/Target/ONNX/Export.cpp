@@ -121,6 +121,9 @@ FailureOr<ExportedSizes> exportONNX(ModuleOp module, StringRef path,
     return failure();
   if (options.rounding)
     tensors->recordRounding(*options.rounding);
+  if (options.addFiles &&
+      failed(report(module, options.addFiles(sizes, files))))
+    return failure();
   if (failed(report(module, OutputFile::commit(files))))
     return failure();
   return sizes;

@@ -136,6 +136,8 @@ Expected<int> ExternalDataFiles::openDescriptor(StringRef location) {
     return descriptor;
 
   int error = errno;
+  if (error == ENOENT && options.acceptMissing)
+    return -1;
   if (error == EXDEV)
     return reason("is outside the model's folder");
   if (error == ELOOP && !options.allowLinks)
@@ -146,7 +148,8 @@ Expected<int> ExternalDataFiles::openDescriptor(StringRef location) {
   return reason("cannot be opened: " + Twine(systemReason(error)));
 }
 
-/// Null for a file with nothing in it, which tensors without elements may have.
+/// Null for a file with nothing in it, which tensors without elements may have,
+/// and for one that is missing.
 Expected<std::shared_ptr<MappedFile>>
 ExternalDataFiles::open(StringRef location) {
   if (StringRef refused = refuseByText(location); !refused.empty())
@@ -158,6 +161,10 @@ ExternalDataFiles::open(StringRef location) {
   Expected<int> descriptor = openDescriptor(location);
   if (!descriptor)
     return descriptor.takeError();
+  if (*descriptor < 0) {
+    missingLocations.insert(location.str());
+    return byLocation[location] = nullptr;
+  }
   FileDescriptor owned(*descriptor);
   struct stat status;
   if (::fstat(owned.get(), &status) != 0)
@@ -218,6 +225,12 @@ ExternalDataFiles::resolve(const ExternalDataReference &reference,
   Expected<std::shared_ptr<MappedFile>> file = open(*reference.location);
   if (!file)
     return reason(place + toString(file.takeError()));
+  if (size && !*file && missingLocations.count(*reference.location)) {
+    file = MappedFile::zeros(size, quoted(*reference.location));
+    if (!file)
+      return reason(place + toString(file.takeError()));
+    return ExternalDataView{(*file)->bytes(), *file, 0};
+  }
   StringRef bytes = *file ? (*file)->bytes() : StringRef();
   uint64_t available = bytes.size();
   if (offset > available || length > available - offset)

@@ -30,6 +30,7 @@ OwningOpRef<ModuleOp> importBytes(StringRef bytes, std::shared_ptr<void> owner,
   Location location = UnknownLoc::get(context);
   ExternalDataFiles::Options dataOptions;
   dataOptions.allowLinks = options.allowLinks;
+  dataOptions.acceptMissing = options.missingData != nullptr;
   ExternalDataFiles externalData(path, dataOptions);
   Importer importer(context, bytes, std::move(owner), externalData);
   llvm::Expected<OwningOpRef<ModuleOp>> module = importer.importModel();
@@ -38,6 +39,8 @@ OwningOpRef<ModuleOp> importBytes(StringRef bytes, std::shared_ptr<void> owner,
                         << llvm::toString(module.takeError());
     return {};
   }
+  if (options.missingData)
+    llvm::append_range(*options.missingData, externalData.missing());
   if (options.dataFiles)
     options.dataFiles->assign(externalData.files().begin(),
                               externalData.files().end());

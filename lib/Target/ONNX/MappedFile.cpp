@@ -117,6 +117,20 @@ Expected<std::shared_ptr<MappedFile>> MappedFile::fromStream(int stream,
   return file;
 }
 
+Expected<std::shared_ptr<MappedFile>> MappedFile::zeros(uint64_t size,
+                                                        StringRef name) {
+  std::shared_ptr<MappedFile> file(new MappedFile);
+  file->quotedName = name.str();
+  void *mapping = ::mmap(nullptr, size, PROT_READ,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED)
+    return systemError("cannot be mapped", errno);
+  file->mapping = mapping;
+  file->mappingSize = size;
+  file->contents = StringRef(static_cast<const char *>(mapping), size);
+  return file;
+}
+
 Expected<std::shared_ptr<MappedFile>> MappedFile::open(StringRef path) {
   std::string name = path == "-" ? "standard input" : quoted(path);
   auto named = [&](Expected<std::shared_ptr<MappedFile>> file)

@@ -157,3 +157,50 @@ func.func @unknown_attribute(%x: tensor<4xf32>) {
   %0 = t.relu %x {amp.precisions = [f16]} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @ranges_number(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expects 'amp.ranges' to be an array of 1 ranges, but got [1.000000e+00, 2.000000e+00]}}
+  %0 = t.relu %x {amp.ranges = [1.0, 2.0]} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @ranges_no_array(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expects 'amp.ranges' to be an array of 1 ranges, but got 1.000000e+00}}
+  %0 = t.relu %x {amp.ranges = 1.0} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @ranges_negative(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expects absolute values of type f64 and 'unit' in 'amp.ranges', but got -1.000000e+00}}
+  %0 = t.relu %x {amp.ranges = [-1.0]} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expects 'amp.argument_ranges' to be an array of 2 ranges, but got [unit]}}
+func.func @argument_ranges_number(%x: tensor<4xf32>, %y: tensor<4xf32>) attributes {amp.argument_ranges = [unit]} {
+  return
+}
+
+// -----
+
+func.func @argument_ranges_elsewhere(%x: tensor<4xf32>) {
+  // expected-error @+1 {{has attribute 'amp.argument_ranges', which is for functions}}
+  %0 = t.relu %x {amp.argument_ranges = [1.0]} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @keep_no_string(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expects attribute 'amp.keep' to be a string, but got unit}}
+  %0 = t.relu %x {amp.keep} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}

@@ -94,7 +94,7 @@ module attributes {onnx.model = {opset_import = [{domain = "", version = 17 : i6
 
 module attributes {onnx.model = {opset_import = [{domain = "", version = 17 : i64}]}} {
   func.func @variable(%x: tensor<2xf32>, %y: tensor<2xf16>) {
-    // expected-error@+1 {{node (Add, opset 17) expects 'B' to have element type 'f32', but got 'f16'}}
+    // expected-error@+1 {{node (Add, opset 17) expects 'B' to have element type 'f32', but got 'f16': some tool converted one of the two and not the other; convert the original model instead}}
     %0 = "onnx.Add"(%x, %y) : (tensor<2xf32>, tensor<2xf16>) -> tensor<2xf32>
     return
   }

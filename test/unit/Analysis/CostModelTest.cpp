@@ -7,6 +7,7 @@
 #include "TestDialect.h"
 
 #include "amp/Analysis/CostModel.h"
+#include "amp/Dialect/AMP/AMPDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,8 +24,8 @@ namespace {
 class CostModelTest : public ::testing::Test {
 protected:
   CostModelTest() {
-    context.loadDialect<test::TDialect, arith::ArithDialect, func::FuncDialect,
-                        scf::SCFDialect>();
+    context.loadDialect<AMPDialect, test::TDialect, arith::ArithDialect,
+                        func::FuncDialect, scf::SCFDialect>();
   }
 
   /// The cost of a cast of each tensor of float32 of a module, in program
@@ -157,6 +158,51 @@ TEST_F(CostModelTest, Calls) {
     })",
                   options),
             (Costs{6, 42, 6, 6, 6, 6}));
+}
+
+TEST_F(CostModelTest, MovedBytes) {
+  auto count = [&](StringRef body) {
+    std::string text = ("func.func @f(%a: tensor<2x3xf32>, %b: tensor<5xf16>, "
+                        "%n: i1) {\n" +
+                        body + "\nreturn }")
+                           .str();
+    OwningOpRef<ModuleOp> module =
+        parseSourceString<ModuleOp>(text, ParserConfig(&context));
+    EXPECT_TRUE(module);
+    MovedBytes moved = countMovedBytes(*module, {}, [](Operation *op) {
+      StringRef name = op->getName().getStringRef();
+      return name == "t.cast"     ? Movement::Casts
+             : name == "t.argmax" ? Movement::None
+                                  : Movement::Computes;
+    });
+    EXPECT_EQ(moved.total(), moved.operations + moved.casts);
+    return std::pair(moved.operations, moved.casts);
+  };
+  using Pair = std::pair<int64_t, int64_t>;
+  EXPECT_EQ(count(""), Pair(0, 0));
+  EXPECT_EQ(count("%0 = t.relu %a : (tensor<2x3xf32>) -> tensor<2x3xf32>\n"
+                  "%1 = t.relu %b : (tensor<5xf16>) -> tensor<5xf16>"),
+            Pair(48 + 20, 0));
+  EXPECT_EQ(count("%0 = amp.cast %a : tensor<2x3xf32> to tensor<2x3xf16>\n"
+                  "%1 = t.cast %b : (tensor<5xf16>) -> tensor<5xf32>"),
+            Pair(0, 36 + 30));
+  EXPECT_EQ(count("%0 = t.argmax %a : (tensor<2x3xf32>) -> tensor<2xi64>"),
+            Pair(0, 0));
+  // Operands of a fixed type count for nobody; loops count as often as they
+  // run.
+  EXPECT_EQ(count("%0 = t.resize %b, %a : (tensor<5xf16>, tensor<2x3xf32>) -> "
+                  "tensor<5xf16>"),
+            Pair(20, 0));
+  EXPECT_EQ(count(R"(%0 = t.loop %n : (i1) -> tensor<5xf16> {
+                       ^bb0(%i: i1):
+                         %1 = t.relu %b : (tensor<5xf16>) -> tensor<5xf16>
+                         t.yield %1 : tensor<5xf16>
+                       })"),
+            Pair(8 * 20, 0));
+  // A cast of a constant is none at run time.
+  EXPECT_EQ(count("%0 = t.const dense<1.0> : tensor<4xf32>\n"
+                  "%1 = amp.cast %0 : tensor<4xf32> to tensor<4xf16>"),
+            Pair(0, 0));
 }
 
 TEST(CostOptions, Dimensions) {

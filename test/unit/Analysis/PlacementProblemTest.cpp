@@ -160,6 +160,20 @@ TEST(PlacementProblem, NoChoiceIsCheaperWithTwoLowFormats) {
   check(random, 500, 14, 3);
 }
 
+TEST(PlacementProblem, IslandsIfNotKept) {
+  for (bool keepIslands : {true, false}) {
+    PlacementProblem problem;
+    problem.addOperation();
+    Variable lone = problem.addVariable(100);
+    for (Variable producer : {kFloat32, lone}) {
+      problem.addValue(producer, 6);
+      problem.addUser(producer == lone ? kFloat32 : lone);
+    }
+    problem.solve(keepIslands);
+    EXPECT_EQ(problem.getState(lone), keepIslands ? State::Island : State::Low);
+  }
+}
+
 TEST(PlacementProblem, Reasons) {
   PlacementProblem problem;
   auto add = [&](int64_t saving) {

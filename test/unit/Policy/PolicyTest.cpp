@@ -160,6 +160,23 @@ TEST(PolicyTest, AnUnnamedNodeHasTheNameOfItsFirstOutput) {
   EXPECT_EQ(policy.decide(op).category, Category::Allow);
 }
 
+TEST(PolicyTest, NodeExpressionsAreKnown) {
+  EXPECT_TRUE(parsed("categories: {allow: [Add]}").nodeExpressions().empty());
+  Policy policy = parsed("rules:\n"
+                         "  - nodes: [head, /enc/.*]\n"
+                         "    category: keep\n"
+                         "  - nodes: 'a|b'\n"
+                         "    operators: Add\n"
+                         "    category: deny\n");
+  ASSERT_EQ(policy.nodeExpressions().size(), 3u);
+  const NodeExpression &encoder = policy.nodeExpressions()[1];
+  EXPECT_EQ(encoder.text, "/enc/.*");
+  EXPECT_EQ(encoder.place, "policy 'test' line 2");
+  EXPECT_TRUE(encoder.matches("/enc/MatMul"));
+  EXPECT_FALSE(encoder.matches("x/enc/MatMul"));
+  EXPECT_EQ(policy.nodeExpressions()[2].place, "policy 'test' line 4");
+}
+
 TEST(PolicyTest, Conditions) {
   Policy policy = parsed("rules:\n"
                          "  - operators: Gather\n"

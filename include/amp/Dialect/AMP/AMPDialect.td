@@ -31,10 +31,16 @@ def AMP_Dialect : Dialect {
     | `amp.compute` | an operation with AutocastOpInterface | string `tf32`: it multiplies numbers rounded to 8 exponent and 10 mantissa bits, although what it reads and writes is float32 |
     | `amp.category` | an operation with AutocastOpInterface | string: the policy's category |
     | `amp.reason` | the same | string: why it runs in the format that it runs in |
+    | `amp.rule` | the same | string: what the policy says of it, where `amp.reason` does not begin with that |
+    | `amp.ranges` | an operation | array: per result the largest absolute value, an `f64`, that was measured on calibration data; `unit` where nothing was |
+    | `amp.argument_ranges` | a function | array: the same per argument |
+    | `amp.keep` | an operation with AutocastOpInterface | string: why it, and all in its regions, keeps its types |
 
     The first four are decisions, and gone after `amp-insert-casts`. `amp.compute`
     is a property of the program from then on, for whatever lowers the operation.
-    The last two are for people and reports.
+    The next three are for people and reports. The last three come from
+    measurements, before `amp-annotate-precision`, which reads them and leaves
+    them.
   }];
 
   let useDefaultAttributePrinterParser = 1;
@@ -49,6 +55,11 @@ def AMP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kCompute = "amp.compute";
     static constexpr ::llvm::StringLiteral kCategory = "amp.category";
     static constexpr ::llvm::StringLiteral kReason = "amp.reason";
+    static constexpr ::llvm::StringLiteral kRule = "amp.rule";
+    static constexpr ::llvm::StringLiteral kRanges = "amp.ranges";
+    static constexpr ::llvm::StringLiteral kArgumentRanges =
+        "amp.argument_ranges";
+    static constexpr ::llvm::StringLiteral kKeep = "amp.keep";
   }];
 }
 

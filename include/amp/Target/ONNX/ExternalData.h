@@ -22,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -54,6 +55,8 @@ public:
     bool allowLinks = false;
     /// What errors advise to use for that, or nothing.
     llvm::StringRef allowLinksHint = "--allow-links";
+    /// Files that are not there hold as many zeros as are asked of them.
+    bool acceptMissing = false;
   };
 
   /// For the model at `modelPath` ("-": the current folder). The folder is
@@ -77,8 +80,14 @@ public:
   /// (OutputOptions::inputs).
   llvm::ArrayRef<FileIdentity> files() const { return openedFiles; }
 
+  /// The locations of those that were not there.
+  const std::set<std::string, std::less<>> &missing() const {
+    return missingLocations;
+  }
+
 private:
   llvm::Expected<std::shared_ptr<MappedFile>> open(llvm::StringRef location);
+  /// -1 for what is not there, if that is accepted.
   llvm::Expected<int> openDescriptor(llvm::StringRef location);
 
   std::string folder;
@@ -87,6 +96,7 @@ private:
   llvm::StringMap<std::shared_ptr<MappedFile>> byLocation;
   std::map<std::pair<dev_t, ino_t>, std::shared_ptr<MappedFile>> byIdentity;
   llvm::SmallVector<FileIdentity, 1> openedFiles;
+  std::set<std::string, std::less<>> missingLocations;
 };
 
 } // namespace amp

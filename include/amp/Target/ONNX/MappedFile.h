@@ -62,6 +62,11 @@ public:
   static llvm::Expected<std::shared_ptr<MappedFile>>
   fromStream(int stream, llvm::StringRef name);
 
+  /// So many zeros instead of a file that is not there, one at least; they take
+  /// no memory.
+  static llvm::Expected<std::shared_ptr<MappedFile>>
+  zeros(uint64_t size, llvm::StringRef name);
+
   ~MappedFile();
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;

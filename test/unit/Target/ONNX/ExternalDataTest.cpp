@@ -89,6 +89,27 @@ TEST_F(ExternalData, ResolvesViews) {
   EXPECT_EQ(one->file, two->file);
 }
 
+TEST_F(ExternalData, MissingFilesAreZerosIfAccepted) {
+  ExternalDataFiles::Options options;
+  options.acceptMissing = true;
+  ExternalDataFiles files(model(), options);
+  for (StringRef location : {"gone.bin", "gone/w.bin", "gone.bin"}) {
+    auto view = files.resolve({location, StringRef("48"), {}}, 16, "I");
+    ASSERT_EQ(text(view.takeError()), "");
+    EXPECT_EQ(view->bytes, StringRef(std::string(16, '\0')));
+  }
+  EXPECT_EQ(files.missing(),
+            (std::set<std::string, std::less<>>{"gone.bin", "gone/w.bin"}));
+  // What is there has to be right.
+  EXPECT_NE(
+      text(files.resolve({StringRef("w.bin"), StringRef("60"), {}}, 16, "I")),
+      "");
+  EXPECT_NE(text(files.resolve({StringRef("../secret"), {}, {}}, 16, "I")), "");
+  EXPECT_NE(text(files.resolve({StringRef("gone.bin"), {}, {}},
+                               UINT64_C(1) << 62, "I")),
+            "");
+}
+
 TEST_F(ExternalData, ViewsOutliveTheFiles) {
   ExternalDataView view;
   {
