@@ -580,9 +580,9 @@ void OperationPlans::guardSmallValues() {
 // OperationPlans
 //===----------------------------------------------------------------------===//
 
-FailureOr<OperationPlans> OperationPlans::compute(
-    ModuleOp module, const Policy &policy, const PrecisionOptions &options,
-    bool readConstants) {
+FailureOr<OperationPlans>
+OperationPlans::compute(ModuleOp module, const Policy &policy,
+                        const PrecisionOptions &options, bool readConstants) {
   OperationPlans result(module, policy, options);
   WalkResult walk = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     StringAttr kept = result.keptInside.lookup(op->getParentOp());

@@ -353,8 +353,8 @@ private:
 FailureOr<SmallVector<std::pair<Operation *, FloatType>>>
 amp::findUnsupported(ModuleOp module, const Policy &policy,
                      const PrecisionOptions &options) {
-  FailureOr<OperationPlans> plans = OperationPlans::compute(
-      module, policy, options, /*readConstants=*/false);
+  FailureOr<OperationPlans> plans =
+      OperationPlans::compute(module, policy, options, /*readConstants=*/false);
   if (failed(plans))
     return failure();
   SmallVector<std::pair<Operation *, FloatType>> unsupported;

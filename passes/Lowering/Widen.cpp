@@ -91,17 +91,24 @@ private:
     }
     if (variables.empty())
       return false;
+    // All is asked before anything changes.
+    SmallVector<OpOperand *> operands;
+    SmallVector<OpResult> results;
     for (OpOperand &operand : op->getOpOperands())
       if (isLowTensor(operand.get().getType()) &&
           variables.contains(
               op.getOperandTypeVariable(operand.getOperandNumber())))
-        operand.set(getWide(operand.get()));
-    builder.setInsertionPointAfter(op);
+        operands.push_back(&operand);
     for (OpResult result : op->getResults())
       if (isLowTensor(result.getType()) &&
           variables.contains(
               op.getResultTypeVariable(result.getResultNumber())))
-        roundResult(result);
+        results.push_back(result);
+    for (OpOperand *operand : operands)
+      operand->set(getWide(operand->get()));
+    builder.setInsertionPointAfter(op);
+    for (OpResult result : results)
+      roundResult(result);
     return true;
   }
 

@@ -37,6 +37,8 @@ class Value:
     elem_type: int = 0
     elements: int | None = None
     is_constant: bool = False
+    #: Sizes, None for those that are not known; None without a known rank.
+    shape: tuple[int | None, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ def _typed_nodes(
         values[info.name] = _value_of(info.type)
     for tensor in graph.initializer:
         elements = int(np.prod(tensor.dims, dtype=np.int64))
-        values[tensor.name] = Value(tensor.data_type, elements, tensor.name not in inputs)
+        constant = tensor.name not in inputs
+        values[tensor.name] = Value(tensor.data_type, elements, constant, tuple(tensor.dims))
     for node in graph.node:
         operands = [values.get(name, Value()) if name else None for name in node.input]
         is_constant = node.op_type in ("Constant", "ConstantOfShape") or (
@@ -96,7 +99,7 @@ def _typed_nodes(
         )
         for name in node.output:
             known = values.get(name, Value())
-            values[name] = Value(known.elem_type, known.elements, is_constant)
+            values[name] = Value(known.elem_type, known.elements, is_constant, known.shape)
         results = [values[name] for name in node.output if name]
         yield Node(node, versions.get(node.domain or "ai.onnx", 0), operands, results)
         for attribute in node.attribute:
@@ -107,8 +110,23 @@ def _typed_nodes(
 def _value_of(type_: onnx.TypeProto) -> Value:
     tensor = type_.tensor_type
     dims = [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
-    known = tensor.HasField("shape") and None not in dims
-    return Value(tensor.elem_type, int(np.prod(dims, dtype=np.int64)) if known else None)  # type: ignore[arg-type]
+    if not tensor.HasField("shape"):
+        return Value(tensor.elem_type)
+    known = [size for size in dims if size is not None]
+    elements = int(np.prod(known, dtype=np.int64)) if len(known) == len(dims) else None
+    return Value(tensor.elem_type, elements, shape=tuple(dims))
+
+
+def _inner_size(node: Node, a: Value, b: Value) -> int | None:
+    """The inner dimension of a matrix product."""
+    transposed = any(item.name == "transA" and item.i for item in node.proto.attribute)
+    if node.proto.op_type not in ("MatMul", "Gemm"):
+        return None
+    if a.shape and (size := a.shape[0 if transposed else -1]) is not None:
+        return size
+    if node.proto.op_type == "MatMul" and b.shape:
+        return b.shape[-2] if len(b.shape) > 1 else b.shape[-1]
+    return None
 
 
 # ---- the policy
@@ -164,6 +182,9 @@ def _holds(condition: str, wanted: Any, node: Node) -> bool:
     if condition == "low":
         # Conversions to 16 bits are judged here.
         return bool({"fp16", "bf16"} & set(wanted))
+    if condition == "reduction":
+        size = _inner_size(node, operand(0), operand(1))
+        return size is not None and _is_within(size, str(wanted))
     raise ValueError(f"no such condition is known here: {condition}")
 
 

@@ -44,7 +44,7 @@ class Graph:
 
     def constant(self, value: Any, kind: type = np.float32) -> str:
         """A constant."""
-        array = np.asarray(value, kind)
+        array: np.ndarray = np.asarray(value, kind)
         if self.draw(st.booleans()):
             return self("Constant", value=numpy_helper.from_array(array))
         name = f"c{len(self.initializers)}"

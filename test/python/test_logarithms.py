@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -25,9 +26,10 @@ def amp() -> Tool:
 @st.composite
 def losses(draw: st.DrawFn) -> onnx.ModelProto:
     """Scores of a matrix product, probabilities of them, and a sum of logarithms, by a path with other readers."""
-    nodes, constants = [], {"one": 1.0, "half": 0.5, "two": 2.0}
+    nodes: list[onnx.NodeProto] = []
+    constants = {"one": 1.0, "half": 0.5, "two": 2.0}
 
-    def add(op: str, *inputs: str, **attributes: int) -> str:
+    def add(op: str, *inputs: str, **attributes: Any) -> str:
         name = f"v{len(nodes)}"
         nodes.append(helper.make_node(op, list(inputs), [name], f"n{len(nodes)}", **attributes))
         return name
@@ -54,7 +56,8 @@ def losses(draw: st.DrawFn) -> onnx.ModelProto:
     np.fill_diagonal(weights, 0.1)
     initializers = [onnx.numpy_helper.from_array(weights, "w")]
     initializers += [
-        onnx.numpy_helper.from_array(np.float32(number), name) for name, number in constants.items()
+        onnx.numpy_helper.from_array(np.array(number, np.float32), name)
+        for name, number in constants.items()
     ]
     graph = helper.make_graph(
         nodes,
