@@ -145,6 +145,10 @@ private:
         if (variable != plan.mainVariable)
           continue;
         for (OpOperand &use : value.getUses()) {
+          const OperationPlan *user = plans.lookup(use.getOwner());
+          int read = user ? user->operandVariables[use.getOperandNumber()] : -1;
+          if (read >= 0 && user->low == plan.low && goesAlong(*user, read))
+            continue;
           anyUse = true;
           allLow = allLow && asksFor(use, plan.low, flow);
         }
@@ -190,10 +194,9 @@ private:
     const OperationPlan *plan = plans.lookup(use.getOwner());
     if (!plan)
       return flow.getFlowFormat(use) == low;
-    int variable = plan->operandVariables[use.getOperandNumber()];
     return plan->low == low &&
-           (isLow(result.decisions[plan - plans.get().data()], variable) ||
-            (variable >= 0 && goesAlong(*plan, variable)));
+           isLow(result.decisions[plan - plans.get().data()],
+                 plan->operandVariables[use.getOperandNumber()]);
   }
 
   /// `getFlowFormat` is for operands that flow into other values.

@@ -281,9 +281,20 @@ class Oracle:
                 asked = uses.get(operation.results[0], [])
                 if asked and all(asked):
                     self.decisions[operation] = [self.low]
-            if operation in self.decisions:
+                    for user in self.operations:
+                        if self.goes_along(user) and user.operands[0] is operation.results[0]:
+                            self.decisions[user] = [self.low]
+            if operation in self.decisions and not self.goes_along(operation):
                 for index, value in enumerate(operation.operands):
                     uses.setdefault(value, []).append(self.is_low(operation, index))
+
+    def goes_along(self, operation: Operation) -> bool:
+        """Whether it reads a moved constant, in whatever format others ask for: it is in no_pull."""
+        if operation.kind != "argmax":
+            return False
+        constant = operation.operands[0]
+        is_moved = any(self.adopts(o) and o.results[0] is constant for o in self.operations)
+        return is_moved and not self.is_blocked(operation)
 
     def fixed_values(self) -> list[Value]:
         """What is read as it is: by opaque operations, and where it leaves for elsewhere."""

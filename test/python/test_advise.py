@@ -118,15 +118,30 @@ def test_no_conversion_where_nothing_can_be_low(amp: Tool, tmp_path: Path) -> No
     assert advice["command"] == "" and "stay in float32" in advice["why"]
 
 
-def test_bf16_that_the_opset_lacks(amp: Tool, tmp_path: Path) -> None:
+def test_bf16_that_a_later_opset_has(amp: Tool, tmp_path: Path) -> None:
     model = products(ORTHOGONAL, '<ir_version: 7, opset_import: ["" : 12]>\n')
+    by_format = advise(amp, model, tmp_path, X)["by_format"]
+    assert by_format["bf16"]["lowered_nodes"] == by_format["fp16"]["lowered_nodes"] > 0
+
+
+def test_bf16_that_no_opset_has(amp: Tool, tmp_path: Path) -> None:
+    # What Resize was at opset 10 it is not at any later one.
+    model = products(ORTHOGONAL, '<ir_version: 7, opset_import: ["" : 10]>\n')
+    model.graph.node.extend(
+        [
+            onnx.helper.make_node("Unsqueeze", ["v0"], ["image"], axes=[0, 1]),
+            onnx.helper.make_node("Resize", ["image", "scales"], ["resized"]),
+        ]
+    )
+    scales = onnx.numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "scales")
+    model.graph.initializer.append(scales)
     advice = advise(amp, model, tmp_path, X)
     assert advice["by_format"]["bf16"]["lowered_nodes"] == 0
     assert "--dtype fp16" in advice["command"]
     text = amp.run(
         "advise", tmp_path / "a model.onnx", "--data", tmp_path / "data.npz"
     ).stdout.decode()
-    assert "lack bf16 at the model's opset" in text
+    assert "lack bf16 at every opset that the model can be raised to" in text
 
 
 def test_delicate_parts(amp: Tool, tmp_path: Path) -> None:

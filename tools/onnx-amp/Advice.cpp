@@ -363,6 +363,11 @@ Advice::Recommendation Advice::recommend() const {
                        &fp16 = *find("fp16");
   const FormatEvidence *calibrated = find("fp16 calibrated");
 
+  constexpr double kLeast = 1.1;
+  if (!isWorthwhile(fp16) && !isWorthwhile(bf16) && accepts(tf32) &&
+      !isMostlyInside() && tf32.speedup >= kLeast)
+    return {command("tf32", {"--dtype", "tf32"}),
+            "16 bits save little, and TF32 stays within the tolerance"};
   if (!isWorthwhile(fp16) && !isWorthwhile(bf16))
     return {"",
             "16 bits save little: stay in float32" +
@@ -473,8 +478,8 @@ std::string Advice::toText() const {
     line("history") << "the weights are float16 numbers: trained or stored in "
                        "fp16\n";
   if (find("bf16")->loweredNodes < find("fp16")->loweredNodes)
-    line("opset") << "operators that lack bf16 at the model's opset stay in "
-                     "float32; onnx.version_converter raises it\n";
+    line("opset") << "operators that lack bf16 at every opset that the model "
+                     "can be raised to stay in float32\n";
   for (const DelicatePart &part : delicate)
     line("delicate") << part.what
                      << " (leave in float32 first): " << listNames(part.nodes)

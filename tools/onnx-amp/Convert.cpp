@@ -14,6 +14,7 @@
 #include "Messages.h"
 #include "ModelFile.h"
 #include "PolicyArgument.h"
+#include "Preparation.h"
 #include "ProgressLine.h"
 #include "SideFiles.h"
 #include "ThreadPool.h"
@@ -338,25 +339,6 @@ static LogicalResult runOnData(ModuleOp module, const ConvertOptions &options,
   return success();
 }
 
-/// What comes before all decisions.
-static LogicalResult prepare(ModuleOp module, const ConvertOptions &options) {
-  PassManager manager(module.getContext());
-  manager.enableVerifier(false);
-  // What moves how many bytes is a matter of shapes, which models rarely say;
-  // so is what some rules ask, and what some nodes mean in a later opset.
-  manager.addPass(createInferTypes());
-  if (options.mayRaise) {
-    RaiseOpsetOptions raise;
-    raise.low = options.dtype;
-    raise.policy = options.policy;
-    raise.maxOpset = options.maxOpset;
-    raise.keepOps.assign(options.keepOps.begin(), options.keepOps.end());
-    raise.keepNodes.assign(options.keepNodes.begin(), options.keepNodes.end());
-    manager.addPass(createRaiseOpset(std::move(raise)));
-  }
-  return manager.run(module);
-}
-
 static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
                                ConversionReport &report, std::string &drawing) {
   AutocastPipelineOptions autocast;
@@ -488,7 +470,9 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
     warnOfUnmatched(module, options.policy);
     errors.setSubject(quoted(options.input));
     progress.begin("deciding");
-    if (failed(prepare(module, options)))
+    if (failed(prepare(module, {options.dtype, options.policy, options.keepOps,
+                                options.keepNodes, options.mayRaise,
+                                options.maxOpset})))
       return ExitFailure;
     if (options.runsModel() &&
         failed(runOnData(module, options, report, progress)))

@@ -6,6 +6,8 @@
 
 #include "TrialConversion.h"
 
+#include "Preparation.h"
+
 #include "amp/Dialect/AMP/Annotations.h"
 #include "amp/Passes/Lowering.h"
 
@@ -19,11 +21,19 @@ amp::convertCopy(ModuleOp module, AutocastPipelineOptions &options,
                  const std::function<void(ModuleOp)> &inspect) {
   OwningOpRef<ModuleOp> copy = module.clone();
   options.keepReasons = bool(inspect);
+  PreparationOptions preparation;
+  preparation.low = options.low;
+  preparation.policy = options.policy;
+  preparation.keepOps.assign(options.keepOps.begin(), options.keepOps.end());
+  preparation.keepNodes.assign(options.keepNodes.begin(),
+                               options.keepNodes.end());
+  preparation.mayRaise = options.low == "bf16";
+  if (failed(prepare(*copy, preparation)))
+    return {};
   PassManager decide(module.getContext());
   decide.enableVerifier(false);
-  if (options.placement == Placement::Optimal)
-    decide.addPass(createInferTypes());
   buildAutocastPipeline(decide, options);
+  decide.addPass(createMergeCasts());
   if (failed(decide.run(*copy)))
     return {};
   if (inspect)
