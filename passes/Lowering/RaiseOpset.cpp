@@ -12,6 +12,7 @@
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/OpsetUpgrade.h"
 #include "amp/Dialect/ONNX/Schema.h"
+#include "amp/Dialect/ONNX/TypeInference.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
 #include "amp/Interfaces/ElementTypes.h"
 #include "amp/Support/Quoted.h"
@@ -73,7 +74,9 @@ private:
   std::optional<int64_t> findOpset(Operation *op, FloatType lowType) const;
   /// Fills in the first node that has no other form, and why.
   bool canRaise(int64_t to, std::string &why);
-  void raise(int64_t to);
+  /// Fills in the first value whose declared shape is wrong, as only a later
+  /// opset can tell.
+  bool keepsShapes(int64_t to, std::string &why);
 };
 } // namespace
 
@@ -134,11 +137,13 @@ bool RaiseOpsetPass::canRaise(int64_t to, std::string &why) {
   return !walk.wasInterrupted();
 }
 
-void RaiseOpsetPass::raise(int64_t to) {
-  IRRewriter rewriter(&getContext());
+/// Returns how many nodes have another operator now.
+static unsigned raise(ModuleOp module, int64_t to) {
+  IRRewriter rewriter(module.getContext());
   SmallVector<std::pair<Operation *, int64_t>> nodes;
   SmallVector<func::FuncOp> functions;
-  getOperation().walk([&](Operation *op) {
+  unsigned upgraded = 0;
+  module.walk([&](Operation *op) {
     if (auto function = dyn_cast<func::FuncOp>(op);
         function && function->hasAttr(onnx::ONNXDialect::kFunction))
       functions.push_back(function);
@@ -152,7 +157,7 @@ void RaiseOpsetPass::raise(int64_t to) {
     const onnx::Schema *before = onnx::lookupSchema("", info->name, from);
     const onnx::Schema *after = onnx::lookupSchema("", info->name, to);
     if (before && after && before->sinceVersion != after->sinceVersion)
-      ++numUpgraded;
+      ++upgraded;
     onnx::upgrade(rewriter, op, from, to);
   }
   auto raiseImports = [&](Operation *op, StringRef name) {
@@ -163,7 +168,33 @@ void RaiseOpsetPass::raise(int64_t to) {
   };
   for (func::FuncOp function : functions)
     raiseImports(function, onnx::ONNXDialect::kFunction);
-  raiseImports(getOperation(), onnx::ONNXDialect::kModel);
+  raiseImports(module, onnx::ONNXDialect::kModel);
+  return upgraded;
+}
+
+bool RaiseOpsetPass::keepsShapes(int64_t to, std::string &why) {
+  OwningOpRef<ModuleOp> trial = getOperation().clone();
+  raise(*trial, to);
+  std::string name;
+  bool contradicted = false;
+  auto note = [&](Value value) {
+    auto result = dyn_cast<OpResult>(value);
+    auto op = result ? dyn_cast<AutocastOpInterface>(result.getOwner())
+                     : AutocastOpInterface();
+    if (!contradicted && op)
+      name = op.getAutocastResultName(result.getResultNumber()).str();
+    contradicted = true;
+  };
+  onnx::InferenceOptions options;
+  options.shapes = true;
+  options.contradicted = note;
+  if (failed(onnx::inferTypes(*trial, options)))
+    return false;
+  if (contradicted && why.empty())
+    why = "opset " + std::to_string(to) +
+          " is out of reach: there the shape that the model declares of " +
+          (name.empty() ? "a value" : quoted(name)) + " is wrong";
+  return !contradicted;
 }
 
 void RaiseOpsetPass::runOnOperation() {
@@ -195,9 +226,9 @@ void RaiseOpsetPass::runOnOperation() {
 
   std::string why;
   for (int64_t opset : llvm::reverse(opsets)) {
-    if (!canRaise(opset, why))
+    if (!canRaise(opset, why) || !keepsShapes(opset, why))
       continue;
-    raise(opset);
+    numUpgraded += raise(getOperation(), opset);
     break;
   }
   if (!why.empty())

@@ -40,3 +40,19 @@ module attributes {onnx.model = {opset_import = [{domain = "", version = 12 : i6
     return
   }
 }
+
+// -----
+
+// Inference sees through more operators in later opsets: what a model declares
+// may turn out to be wrong.
+
+// CHECK: version = 12 : i64
+module attributes {onnx.model = {opset_import = [{domain = "", version = 12 : i64}]}} {
+  func.func @main(%x: tensor<1x1x4x4xf32>, %w: tensor<1x1x1x1xf32>, %n: tensor<i64>) -> tensor<1x1x4x4xf32> attributes {onnx.graph = {}} {
+    %m = "onnx.Conv"(%x, %w) : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+    %u = "onnx.Unsqueeze"(%n) {axes = array<i64: 0>} : (tensor<i64>) -> tensor<1xi64>
+    %s = "onnx.Concat"(%u, %u, %u) <{axis = 0 : i64}> : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3xi64>
+    %y = "onnx.Reshape"(%m, %s) {onnx.outputs = ["y"]} : (tensor<1x1x4x4xf32>, tensor<3xi64>) -> tensor<?x?xf32>
+    return %m : tensor<1x1x4x4xf32>
+  }
+}

@@ -193,12 +193,29 @@ bool isDeclaredByGraph(Value value) {
   });
 }
 
+/// True for ranks, or sizes that are known, that differ.
+bool contradict(Type a, Type b) {
+  auto one = dyn_cast<RankedTensorType>(a),
+       other = dyn_cast<RankedTensorType>(b);
+  if (!one || !other)
+    return false;
+  return one.getRank() != other.getRank() ||
+         llvm::any_of(
+             llvm::zip_equal(one.getShape(), other.getShape()), [](auto sizes) {
+               auto [size, otherSize] = sizes;
+               return !ShapedType::isDynamic(size) &&
+                      !ShapedType::isDynamic(otherSize) && size != otherSize;
+             });
+}
+
 /// Gives a value the type that was inferred, as far as it does not contradict
 /// the type that it has.
 void Inferrer::refine(Value value, Type inferred) {
   Type type = value.getType();
   if (!inferred || (!options.shapes && !isUnknown(type)))
     return;
+  if (options.contradicted && contradict(type, inferred))
+    options.contradicted(value);
   Type refined = isUnknown(type) ? inferred : mergeTypes(type, inferred);
   if (refined == type)
     return;

@@ -15,6 +15,9 @@ struct InferenceOptions {
   /// Infer shapes too. Without, only element types: cheaper, and of ONNX's
   /// inference functions less code runs on what a file says.
   bool shapes = false;
+  /// Is shown values whose inferred shape is another than what they have,
+  /// which stays: ONNX's checker refuses such models. May be null.
+  llvm::function_ref<void(mlir::Value)> contradicted = nullptr;
 };
 
 /// Replaces `!onnx.unknown` where the inference functions of ONNX's schemas
