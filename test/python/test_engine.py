@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -365,10 +366,21 @@ def test_nothing_runs_on_without_the_driver(number: int, model: Path, tmp_path: 
         env={**os.environ, "TMPDIR": str(folder)},
         stderr=subprocess.DEVNULL,
     )
+    # Before there is an engine nobody could remove the folder after SIGKILL.
     assert wait_until(lambda: any(folder.glob("onnx-amp*/request.json")))
+    assert wait_until(lambda: process.pid in parents())
     process.send_signal(number)
     process.wait(timeout=10)
     assert wait_until(lambda: not any(folder.iterdir()))
+
+
+def parents() -> set[int]:
+    """The processes that have children."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            found.add(int(path.read_text().rpartition(")")[2].split()[1]))
+    return found
 
 
 def wait_until(holds: Callable[[], bool]) -> bool:
