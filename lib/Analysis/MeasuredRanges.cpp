@@ -76,11 +76,28 @@ void MeasuredRanges::addArguments(Operation *op) {
     add(argument, "argument " + std::to_string(argument.getArgNumber()), range);
 }
 
+std::optional<double> MeasuredRanges::getMeasured(Value value) {
+  Operation *op = value.getParentBlock()->getParentOp();
+  StringRef name = AMPDialect::kArgumentRanges;
+  unsigned index;
+  if (auto result = dyn_cast<OpResult>(value)) {
+    op = result.getOwner();
+    name = AMPDialect::kRanges;
+    index = result.getResultNumber();
+  } else {
+    index = cast<BlockArgument>(value).getArgNumber();
+  }
+  auto ranges = op ? op->getAttrOfType<ArrayAttr>(name) : ArrayAttr();
+  auto range = ranges && index < ranges.size()
+                   ? dyn_cast<FloatAttr>(ranges[index])
+                   : FloatAttr();
+  return range ? std::optional(range.getValueAsDouble()) : std::nullopt;
+}
+
 void MeasuredRanges::flowBack(Operation *op) {
-  auto branch = dyn_cast<RegionBranchOpInterface>(op);
-  if (!branch)
+  if (!hasRegionFlow(op))
     return;
-  RegionFlow flow(branch);
+  RegionFlow flow(op);
   for (const RegionFlow::Group &group : flow.getGroups()) {
     StringAttr obstacle;
     for (OpOperand *source : group.sources)

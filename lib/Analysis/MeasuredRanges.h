@@ -30,6 +30,9 @@ public:
     return obstacles.lookup(value);
   }
 
+  /// The largest absolute value that was measured; none if nothing was.
+  static std::optional<double> getMeasured(mlir::Value value);
+
 private:
   /// `what` is what messages call the value.
   void add(mlir::Value value, const std::string &what, mlir::Attribute range);

@@ -57,21 +57,37 @@ static SmallVector<std::string> getScopes(AutocastOpInterface op) {
   return scopes;
 }
 
-/// What a rule may ask of constants, before all that are needed are scanned.
-std::optional<double> OperationPlans::getAbsmax(Value value) {
+namespace {
+/// The values of a constant of float32.
+struct Float32Constant {
+  Attribute value;
+  ArrayRef<char> bytes;
+
+  uint64_t size() const { return bytes.size() / sizeof(float); }
+};
+} // namespace
+
+/// None for other values, and where the data is not known.
+static std::optional<Float32Constant> getFloat32Constant(Value value) {
   auto constant = value.getDefiningOp<AutocastOpInterface>();
   if (!constant || !constant.isAutocastConstant())
     return std::nullopt;
+  Attribute elements = constant.getAutocastConstantValue(
+      cast<OpResult>(value).getResultNumber());
+  std::optional<ConstantData> data = getConstantData(elements);
+  if (!data || !cast<ElementsAttr>(elements).getElementType().isF32())
+    return std::nullopt;
+  return Float32Constant{elements, data->bytes};
+}
+
+/// What a rule may ask of constants, before all that are needed are scanned,
+/// and of what was measured.
+std::optional<double> OperationPlans::getAbsmax(Value value) {
   if (auto known = absmax.find(value); known != absmax.end())
     return known->second;
-  Attribute data = constant.getAutocastConstantValue(
-      cast<OpResult>(value).getResultNumber());
-  std::optional<ConstantData> bytes = getConstantData(data);
-  if (!bytes || !cast<ElementsAttr>(data).getElementType().isF32())
-    return std::nullopt;
-  FloatRange range =
-      scanRange(bytes->bytes.data(), bytes->bytes.size() / sizeof(float));
-  return absmax[value] = range.absmax;
+  if (std::optional<Float32Constant> data = getFloat32Constant(value))
+    return absmax[value] = scanRange(data->bytes.data(), data->size()).absmax;
+  return MeasuredRanges::getMeasured(value);
 }
 
 Decision OperationPlans::decide(AutocastOpInterface op) {
@@ -376,19 +392,14 @@ void OperationPlans::scanConstants(MLIRContext *context) {
   auto addScan = [&](Value operand) {
     if (!isConstant(operand) || !seen.insert(operand).second)
       return;
-    auto constant = operand.getDefiningOp<AutocastOpInterface>();
-    if (!constant || !constant.isAutocastConstant())
+    std::optional<Float32Constant> data = getFloat32Constant(operand);
+    if (!data)
       return;
-    Attribute value = constant.getAutocastConstantValue(
-        cast<OpResult>(operand).getResultNumber());
-    std::optional<ConstantData> data = getConstantData(value);
-    if (!data || !cast<ElementsAttr>(value).getElementType().isF32())
-      return;
-    users.push_back({operand, value});
-    auto [scan, isNew] = scans.insert({value, {jobs.size(), 0, {}}});
+    users.push_back({operand, data->value});
+    auto [scan, isNew] = scans.insert({data->value, {jobs.size(), 0, {}}});
     if (!isNew)
       return;
-    uint64_t stored = data->bytes.size() / sizeof(float);
+    uint64_t stored = data->size();
     for (uint64_t i = 0; i < stored;
          i += kElementsPerJob, ++scan->second.numJobs)
       jobs.push_back({data->bytes.data() + i * sizeof(float),
@@ -517,16 +528,10 @@ OperationPlans::getParameterRange(Value constant) const {
       return std::nullopt;
     constant = plan->op->getOperand(moved - plan->operandVariables.begin());
   }
-  auto op = constant.getDefiningOp<AutocastOpInterface>();
-  if (!op || !op.isAutocastConstant())
+  std::optional<Float32Constant> data = getFloat32Constant(constant);
+  if (!data || data->size() > kParameterElements)
     return std::nullopt;
-  Attribute value =
-      op.getAutocastConstantValue(cast<OpResult>(constant).getResultNumber());
-  std::optional<ConstantData> data = getConstantData(value);
-  if (!data || data->bytes.size() > kParameterElements * sizeof(float) ||
-      !cast<ElementsAttr>(value).getElementType().isF32())
-    return std::nullopt;
-  return scanRange(data->bytes.data(), data->bytes.size() / sizeof(float));
+  return scanRange(data->bytes.data(), data->size());
 }
 
 /// A small constant that keeps a sum from 0 (an epsilon) is in vain if the next
@@ -550,6 +555,8 @@ void OperationPlans::guardSmallValues() {
     }
     if (plan.decision.category != Category::Clear) {
       guard = {};
+      if (plan.decision.underflow == Underflow::Flush)
+        continue; // nobody cares
       for (auto [index, operand] : llvm::enumerate(plan.op->getOperands())) {
         std::optional<FloatRange> range = plan.operandVariables[index] < 0
                                               ? std::nullopt

@@ -270,11 +270,12 @@ private:
     while (!solver.changed.empty()) {
       Value value = solver.changed.pop_back_val();
       FloatFormat format = getLatticeElement(value)->getValue();
+      bool isConstant = plans.isConstant(value);
       for (OpOperand &use : value.getUses()) {
         ControlFlow::Group *group = controlFlow.getGroupOf(use);
         if (!group)
           continue;
-        bool adopts = plans.isConstant(value) && plans.fits(value, group->low);
+        bool adopts = isConstant && plans.fits(value, group->low);
         // Low in the group's own format, or not at all.
         FloatFormat flowing = format.isBottom() || format == group->low
                                   ? format

@@ -589,6 +589,21 @@ llvm::Error Policy::keepNode(llvm::StringRef regex) {
   return llvm::Error::success();
 }
 
+llvm::Expected<Policy> Policy::load(llvm::StringRef presetOrPath,
+                                    llvm::ArrayRef<std::string> keptOperators,
+                                    llvm::ArrayRef<std::string> keptNodes) {
+  llvm::Expected<Policy> policy = load(presetOrPath);
+  if (!policy)
+    return policy;
+  for (const std::string &op : keptOperators)
+    if (llvm::Error error = policy->keepOperator(op))
+      return std::move(error);
+  for (const std::string &regex : keptNodes)
+    if (llvm::Error error = policy->keepNode(regex))
+      return std::move(error);
+  return policy;
+}
+
 llvm::Error Policy::checkOperator(llvm::StringRef op) {
   auto spelling = parseOperatorSpelling(op);
   return spelling ? checkOperatorIsKnown(spelling->key) : spelling.takeError();

@@ -79,15 +79,9 @@ static LogicalResult emit(Operation *op, llvm::Error error) {
 }
 
 FailureOr<Policy> AnnotatePrecisionPass::loadPolicy() {
-  llvm::Expected<Policy> loaded = Policy::load(policy);
+  llvm::Expected<Policy> loaded = Policy::load(policy, keepOps, keepNodes);
   if (!loaded)
     return emit(getOperation(), loaded.takeError());
-  for (const std::string &name : keepOps)
-    if (llvm::Error error = loaded->keepOperator(name))
-      return emit(getOperation(), std::move(error));
-  for (const std::string &expression : keepNodes)
-    if (llvm::Error error = loaded->keepNode(expression))
-      return emit(getOperation(), std::move(error));
   return std::move(*loaded);
 }
 

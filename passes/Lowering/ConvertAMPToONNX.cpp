@@ -10,6 +10,7 @@
 #include "amp/Dialect/ONNX/ElementType.h"
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
+#include "amp/Dialect/ONNX/OpsetUpgrade.h"
 #include "amp/Dialect/ONNX/Schema.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -79,20 +80,8 @@ void alignOpset(func::FuncOp function, int64_t modelVersion) {
     return;
   auto fields =
       function->getAttrOfType<DictionaryAttr>(onnx::ONNXDialect::kFunction);
-  auto imports = fields.getAs<ArrayAttr>("opset_import");
-  Builder builder(function.getContext());
-  SmallVector<Attribute> aligned;
-  for (Attribute import : imports) {
-    NamedAttrList entries(cast_or_null<DictionaryAttr>(import));
-    auto domain = dyn_cast_if_present<StringAttr>(entries.get("domain"));
-    if (!domain || domain.empty() || domain == "ai.onnx")
-      entries.set("version", builder.getI64IntegerAttr(modelVersion));
-    aligned.push_back(entries.getDictionary(function.getContext()));
-  }
-  NamedAttrList all(fields);
-  all.set("opset_import", builder.getArrayAttr(aligned));
   function->setAttr(onnx::ONNXDialect::kFunction,
-                    all.getDictionary(function.getContext()));
+                    onnx::withOpsetVersion(fields, modelVersion));
 }
 
 /// What a node computes in is its metadata, for whoever compiles the model.

@@ -31,22 +31,6 @@ namespace amp {
 
 namespace {
 
-/// An attribute with opset imports, with another version of ai.onnx.
-DictionaryAttr withVersion(DictionaryAttr fields, int64_t version) {
-  Builder builder(fields.getContext());
-  SmallVector<Attribute> imports;
-  for (Attribute import : fields.getAs<ArrayAttr>("opset_import")) {
-    NamedAttrList entries(dyn_cast<DictionaryAttr>(import));
-    auto domain = dyn_cast_if_present<StringAttr>(entries.get("domain"));
-    if (!domain || domain.empty() || domain == "ai.onnx")
-      entries.set("version", builder.getI64IntegerAttr(version));
-    imports.push_back(entries.getDictionary(fields.getContext()));
-  }
-  NamedAttrList all(fields);
-  all.set("opset_import", builder.getArrayAttr(imports));
-  return all.getDictionary(fields.getContext());
-}
-
 /// True if every float32 operand of a node may be of this type by a schema.
 bool admits(Operation *op, const onnx::Schema &schema, FloatType lowType) {
   for (auto [position, value] :
@@ -68,7 +52,6 @@ struct RaiseOpsetPass final : impl::RaiseOpsetBase<RaiseOpsetPass> {
   void runOnOperation() override;
 
 private:
-  FailureOr<Policy> loadPolicy();
   /// The first opset after the node's where it admits the type; none if there
   /// is none.
   std::optional<int64_t> findOpset(Operation *op, FloatType lowType) const;
@@ -79,22 +62,6 @@ private:
   bool keepsShapes(int64_t to, std::string &why);
 };
 } // namespace
-
-FailureOr<Policy> RaiseOpsetPass::loadPolicy() {
-  auto fail = [&](llvm::Error error) {
-    return getOperation().emitError() << llvm::toString(std::move(error));
-  };
-  llvm::Expected<Policy> loaded = Policy::load(policy);
-  if (!loaded)
-    return fail(loaded.takeError());
-  for (const std::string &name : keepOps)
-    if (llvm::Error error = loaded->keepOperator(name))
-      return fail(std::move(error));
-  for (const std::string &expression : keepNodes)
-    if (llvm::Error error = loaded->keepNode(expression))
-      return fail(std::move(error));
-  return std::move(*loaded);
-}
 
 std::optional<int64_t> RaiseOpsetPass::findOpset(Operation *op,
                                                  FloatType lowType) const {
@@ -164,7 +131,7 @@ static unsigned raise(ModuleOp module, int64_t to) {
     auto fields = op->getAttrOfType<DictionaryAttr>(name);
     std::optional<int64_t> from = onnx::getOpsetVersion(op, "");
     if (fields && from && *from < to)
-      op->setAttr(name, withVersion(fields, to));
+      op->setAttr(name, onnx::withOpsetVersion(fields, to));
   };
   for (func::FuncOp function : functions)
     raiseImports(function, onnx::ONNXDialect::kFunction);
@@ -198,9 +165,11 @@ bool RaiseOpsetPass::keepsShapes(int64_t to, std::string &why) {
 }
 
 void RaiseOpsetPass::runOnOperation() {
-  FailureOr<Policy> loaded = loadPolicy();
-  if (failed(loaded))
+  llvm::Expected<Policy> loaded = Policy::load(policy, keepOps, keepNodes);
+  if (!loaded) {
+    getOperation().emitError() << llvm::toString(loaded.takeError());
     return signalPassFailure();
+  }
   PrecisionOptions options;
   std::optional<FloatFormat> format =
       low.empty() ? loaded->low().value_or(FloatFormat::fp16())

@@ -101,7 +101,8 @@ func.func @island(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // CHECK-LABEL: func.func @conditions
 // BF16-LABEL: func.func @conditions
-func.func @conditions(%x: tensor<4xf32>, %y: tensor<1x256xf32>, %z: tensor<?x64xf32>) {
+func.func @conditions(%x: tensor<4xf32>, %y: tensor<1x256xf32>, %z: tensor<?x64xf32>)
+    attributes {amp.argument_ranges = [1.5e+04, unit, unit]} {
   %small = t.const dense<9.0e+03> : tensor<4xf32>
   %large = t.const dense<-1.5e+04> : tensor<4xf32>
   // CHECK: t.matmul {{.*}}amp.category = "allow"
@@ -112,6 +113,12 @@ func.func @conditions(%x: tensor<4xf32>, %y: tensor<1x256xf32>, %z: tensor<?x64x
   %2 = t.matmul %y, %y : (tensor<1x256xf32>, tensor<1x256xf32>) -> tensor<1x256xf32>
   // CHECK: t.matmul {{.*}}amp.category = "allow"
   %3 = t.matmul %z, %z : (tensor<?x64xf32>, tensor<?x64xf32>) -> tensor<?x64xf32>
+  // Measured, of a result and of an argument.
+  %m = t.opaque %x {amp.ranges = [2.0e+04]} : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.matmul {{.*}}amp.category = "deny", amp.reason = "{{.*}}deny: large weights"
+  %5 = t.matmul %x, %m : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: t.matmul {{.*}}amp.category = "deny", amp.reason = "{{.*}}deny: large weights"
+  %6 = t.matmul %m, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   // CHECK: t.relu {{.*}}amp.category = "follow"
   // BF16: t.relu {{.*}}amp.category = "keep", amp.reason = "{{.*}}: keep: bfloat16"
   %4 = t.relu %3 : (tensor<?x64xf32>) -> tensor<?x64xf32>

@@ -178,6 +178,10 @@ public:
 
   /// What a command line names: a preset, or the path of a policy file.
   static llvm::Expected<Policy> load(llvm::StringRef presetOrPath);
+  /// The same, and what it names besides: keepOperator() and keepNode().
+  static llvm::Expected<Policy> load(llvm::StringRef presetOrPath,
+                                     llvm::ArrayRef<std::string> keptOperators,
+                                     llvm::ArrayRef<std::string> keptNodes);
 
   /// True for the path of a policy file, which ends in .yaml or .yml or has a
   /// slash; everything else is the name of a preset.

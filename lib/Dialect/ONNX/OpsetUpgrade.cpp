@@ -13,6 +13,8 @@
 
 #include "amp/Dialect/ONNX/OpsetUpgrade.h"
 
+#include "IntegerAttributes.h"
+
 #include "amp/Dialect/ONNX/ElementType.h"
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
@@ -29,11 +31,6 @@ namespace {
 //===----------------------------------------------------------------------===//
 // Parts of nodes
 //===----------------------------------------------------------------------===//
-
-int64_t getInt(Operation *op, StringRef name, int64_t missing) {
-  auto attribute = op->getAttrOfType<IntegerAttr>(name);
-  return attribute ? attribute.getInt() : missing;
-}
 
 /// The rank of the first input; none if it is not known.
 std::optional<int64_t> getRank(Operation *op) {
@@ -451,6 +448,21 @@ void upgrade(RewriterBase &rewriter, Operation *op, int64_t from, int64_t to) {
     if (change.apply)
       op = change.apply(rewriter, op);
   });
+}
+
+DictionaryAttr withOpsetVersion(DictionaryAttr fields, int64_t version) {
+  Builder builder(fields.getContext());
+  SmallVector<Attribute> imports;
+  for (Attribute import : fields.getAs<ArrayAttr>("opset_import")) {
+    NamedAttrList entries(cast_or_null<DictionaryAttr>(import));
+    auto domain = dyn_cast_if_present<StringAttr>(entries.get("domain"));
+    if (!domain || domain.empty() || domain == "ai.onnx")
+      entries.set("version", builder.getI64IntegerAttr(version));
+    imports.push_back(entries.getDictionary(fields.getContext()));
+  }
+  NamedAttrList all(fields);
+  all.set("opset_import", builder.getArrayAttr(imports));
+  return all.getDictionary(fields.getContext());
 }
 
 } // namespace amp::onnx

@@ -12,6 +12,8 @@
 
 #include "ReductionLength.h"
 
+#include "IntegerAttributes.h"
+
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/Schema.h"
@@ -51,11 +53,6 @@ Length multiply(ArrayRef<int64_t> sizes) {
     if (size < 0 || llvm::MulOverflow(product, size, product))
       return std::nullopt;
   return product;
-}
-
-int64_t getInt(Operation *op, StringRef name, int64_t missing) {
-  auto attribute = op->getAttrOfType<IntegerAttr>(name);
-  return attribute ? attribute.getInt() : missing;
 }
 
 /// Of a constant with integers, all its values.
