@@ -18,12 +18,6 @@ from autocast import Bench, Outcome, Placements
 from corpus import CorpusModel
 from tool import SOURCE_DIR, is_full, onnx_amp
 
-#: Models of which another converter's result moves fewer bytes, and why.
-KNOWN = {
-    "t5_small_encoder_ts17": "a Cast from float32 to float32, which is kept, reads what Gather takes "
-    "of the table of embeddings, so that the table stays float32"
-}
-
 
 def selected(full: bool) -> list[CorpusModel]:
     """The models of the tier."""
@@ -46,8 +40,6 @@ def test_no_placement_moves_fewer_bytes(corpus_model: CorpusModel, tmp_path: Pat
     problems = [
         f"{placed.rival.tool}: {problem}" for placed in placements for problem in placed.problems()
     ]
-    if problems and corpus_model.name in KNOWN:
-        pytest.xfail(KNOWN[corpus_model.name])
     assert not problems
 
 

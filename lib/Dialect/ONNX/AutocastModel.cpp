@@ -15,6 +15,7 @@
 #include "amp/Dialect/ONNX/Schema.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -70,6 +71,13 @@ void addScopes(Operation *op, SmallVectorImpl<std::string> &scopes) {
           scopes.push_back(name.trim().str());
     }
   }
+}
+
+/// A cast to the type that its operand has moves data only.
+bool isIdentityCast(Operation *op) {
+  return isa<CastOp>(op) &&
+         getElementTypeOrSelf(op->getOperand(0).getType()) ==
+             getElementTypeOrSelf(op->getResult(0).getType());
 }
 
 struct Model : AutocastOpInterface::FallbackModel<Model> {
@@ -151,6 +159,8 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
     const Schema *schema = getTypeSchema(op);
     if (!schema)
       return -1;
+    if (isIdentityCast(op))
+      return getOperandTypeVariable(op, 0);
     const Parameter *parameter = schema->outputAt(outputPosition(op, result));
     return parameter ? parameter->typeVariable : -1;
   }
@@ -231,7 +241,11 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
   void getElementTypeFlow(Operation *op,
                           SmallVectorImpl<ElementTypeEdge> &edges) const;
   bool canUpdateRegions(Operation *) const { return false; }
-  void updateElementTypes(Operation *, OpBuilder &) const {}
+  void updateElementTypes(Operation *op, OpBuilder &builder) const {
+    if (isIdentityCast(op))
+      op->setAttr("to", builder.getI64IntegerAttr(int64_t(*fromType(
+                            getFloatElementType(op->getResult(0).getType())))));
+  }
 };
 
 /// Scans take slices of inputs and stack slices into outputs; so does Loop with
