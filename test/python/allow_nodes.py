@@ -182,6 +182,14 @@ def _holds(condition: str, wanted: Any, node: Node) -> bool:
     if condition == "low":
         # Conversions to 16 bits are judged here.
         return bool({"fp16", "bf16"} & set(wanted))
+    if condition == "attributes":
+        attributes = {
+            item.name: onnx.helper.get_attribute_value(item) for item in node.proto.attribute
+        }
+        return all(
+            attributes.get(name) in (values if isinstance(values, list) else [values])
+            for name, values in wanted.items()
+        )
     if condition == "reduction":
         size = _inner_size(node, operand(0), operand(1))
         return size is not None and _is_within(size, str(wanted))

@@ -1,6 +1,7 @@
 """Judges conversions of real models: valid, close, deterministic, idempotent, and low where it should be.
 
     python corpus.py                          the table of all models, both formats
+    python corpus.py --placement eager        as PyTorch's dispatcher would decide
     python corpus.py NAME…                    of some
     python corpus.py prepare SHARED OUT       puts the corpus of SHARED together in the folder OUT
 
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from rivals import Rival
 
 DTYPES = ("fp16", "bf16")
+PLACEMENTS = ("optimal", "eager")
 LOW_TYPES = {"fp16": onnx.TensorProto.FLOAT16, "bf16": onnx.TensorProto.BFLOAT16}
 #: How much wider than float16's the tolerance is: eight times coarser mantissa.
 TOLERANCE_FACTOR = {"fp16": 1, "bf16": 8}
@@ -84,6 +86,7 @@ class Verdict:
 
     name: str
     dtype: str
+    placement: str = "optimal"
     problems: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     nodes: int = 0
@@ -213,16 +216,23 @@ def load_inputs(model: CorpusModel) -> dict[str, np.ndarray]:
 class Judge:
     """Judges the conversions of one model; the float32 reference is computed once."""
 
-    def __init__(self, model: CorpusModel, tool: Tool, preset: str = "inference") -> None:
+    def __init__(
+        self,
+        model: CorpusModel,
+        tool: Tool,
+        preset: str = "inference",
+        placement: str = "optimal",
+    ) -> None:
         self.model = model
         self.tool = tool
         self.preset = preset
+        self.placement = placement
         self.inputs = load_inputs(model)
         self.reference = reference_outputs(model)
 
     def judge(self, dtype: str, work: Path, with_rivals: bool = True) -> Verdict:
         """Converts and checks; `work` needs room for three results."""
-        verdict = Verdict(self.model.name, dtype)
+        verdict = Verdict(self.model.name, dtype, self.placement)
         verdict.tolerance = self.model.tolerance * TOLERANCE_FACTOR[dtype]
         result = self._convert(self.model.path, work / "first", dtype, verdict)
         if result is None:
@@ -268,9 +278,8 @@ class Judge:
         target = folder / f"{self.model.name}.onnx"
         start = time.perf_counter()
         try:
-            summary = self.tool.convert(
-                source, target, "--dtype", dtype, "--policy", self.preset, timeout=600
-            )
+            options = ["--dtype", dtype, "--policy", self.preset, "--placement", self.placement]
+            summary = self.tool.convert(source, target, *options, timeout=600)
         except (AssertionError, subprocess.TimeoutExpired, ValueError) as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             verdict.problems["convert"] = lines[-1][:400]
@@ -420,9 +429,11 @@ def _error_problem(error: float, tolerance: float) -> str | None:
 # ---- one process per model
 
 
-def judge_in_process(model: CorpusModel, dtypes: tuple[str, ...], rivals: bool) -> list[Verdict]:
+def judge_in_process(
+    model: CorpusModel, dtypes: tuple[str, ...], rivals: bool, placement: str = "optimal"
+) -> list[Verdict]:
     """Judges in a child process; a crash of it is a verdict."""
-    command = [sys.executable, __file__, "--child", model.name, *dtypes]
+    command = [sys.executable, __file__, "--child", model.name, *dtypes, "--placement", placement]
     done = subprocess.run(
         command + ([] if rivals else ["--no-rivals"]), capture_output=True, text=True, check=False
     )
@@ -430,13 +441,13 @@ def judge_in_process(model: CorpusModel, dtypes: tuple[str, ...], rivals: bool) 
     verdicts = [Verdict(**json.loads(line)) for line in lines]
     for dtype in dtypes[len(verdicts) :]:
         message = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        verdicts.append(Verdict(model.name, dtype, {"judge": message[:300]}))
+        verdicts.append(Verdict(model.name, dtype, placement, {"judge": message[:300]}))
     return verdicts
 
 
-def _child(name: str, dtypes: list[str], rivals: bool) -> int:
+def _child(name: str, dtypes: list[str], rivals: bool, placement: str) -> int:
     model = next(model for model in all_models() if model.name == name)
-    judge = Judge(model, onnx_amp())
+    judge = Judge(model, onnx_amp(), placement=placement)
     for dtype in dtypes:
         with tempfile.TemporaryDirectory() as folder:
             verdict = judge.judge(dtype, Path(folder), rivals)
@@ -447,7 +458,7 @@ def _child(name: str, dtypes: list[str], rivals: bool) -> int:
 def table(verdicts: list[Verdict]) -> str:
     """The verdicts as text, a line each, and the counts."""
     lines = [
-        f"{'model':34} {'to':4} {'s':>6} {'nodes':>6} {'casts':>5} {'allow low':>9} "
+        f"{'model':34} {'to':4} {'placed':7} {'s':>6} {'nodes':>6} {'casts':>5} {'allow low':>9} "
         f"{'low MB':>7} {'/rival':>6} {'size':>5} {'error':>8} {'strict':>8} {'limit':>7}  verdict"
     ]
     for item in verdicts:
@@ -459,8 +470,8 @@ def table(verdicts: list[Verdict]) -> str:
         rival = f"{item.low_bytes / item.best_rival:.3f}" if item.best_rival else "-"
         problems = "; ".join(f"{name}: {text}" for name, text in item.problems.items())
         lines.append(
-            f"{item.name:34} {item.dtype:4} {item.seconds:6.2f} {item.nodes:6} {item.casts:5} "
-            f"{f'{low}/{item.allow_nodes}':>9} {item.low_bytes / 1e6:7.1f} {rival:>6} {ratio:5.2f} "
+            f"{item.name:34} {item.dtype:4} {item.placement:7} {item.seconds:6.2f} {item.nodes:6} "
+            f"{item.casts:5} {f'{low}/{item.allow_nodes}':>9} {item.low_bytes / 1e6:7.1f} {rival:>6} {ratio:5.2f} "
             f"{errors[0]:>8} {errors[1]:>8} {item.tolerance:7.2g}  {problems or 'ok'}"
         )
     for item in verdicts:
@@ -487,15 +498,16 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--no-rivals", action="store_true", help="do not run other converters")
     parser.add_argument("--dtype", choices=DTYPES, help="only one format")
+    parser.add_argument("--placement", choices=PLACEMENTS, default="optimal")
     parser.add_argument("--child", metavar="NAME", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        return _child(options.child, options.names, not options.no_rivals)
+        return _child(options.child, options.names, not options.no_rivals, options.placement)
     dtypes = (options.dtype,) if options.dtype else DTYPES
     models = [model for model in all_models() if not options.names or model.name in options.names]
     verdicts: list[Verdict] = []
     for model in models:
-        verdicts += judge_in_process(model, dtypes, not options.no_rivals)
+        verdicts += judge_in_process(model, dtypes, not options.no_rivals, options.placement)
         print(
             "\n".join(table(verdicts[-len(dtypes) :]).splitlines()[1 : 1 + len(dtypes)]), flush=True
         )

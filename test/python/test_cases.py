@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from tool import SOURCE_DIR, is_full, onnx_amp
 
+PLACEMENTS = ("optimal", "eager")
 CASES = SOURCE_DIR / "test" / "cases"
 NAIVE_CONVERTER = Path(__file__).with_name("naive_converter.py")
 
@@ -65,26 +66,33 @@ def complaint(name: str, result: dict[str, Any], known: dict[str, str]) -> str |
 def results(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    """Results of the selected cases."""
+    """Results of the selected cases, by `placement/name`."""
     parameters = [
         getattr(getattr(item, "callspec", None), "params", {}) for item in request.session.items
     ]
-    all_names = {record["name"] for record in RECORDS}
-    names = [each["name"] for each in parameters if each.get("name") in all_names]
-    if not is_full(request.config):
-        large = {record["name"] for record in RECORDS if record["large"]}
-        names = [name for name in names if name not in large]
-    command = shlex.join([str(onnx_amp().path), "convert", "{in}", "-o", "{out}", "{opts}"])
+    large = {record["name"] for record in RECORDS if record["large"]}
+    wanted = [
+        (each["placement"], each["name"])
+        for each in parameters
+        if "placement" in each and (is_full(request.config) or each["name"] not in large)
+    ]
+    convert = [str(onnx_amp().path), "convert", "{in}", "-o", "{out}", "{opts}"]
     folder = tmp_path_factory.mktemp("cases")
     # As many at once as there are processors; each shard starts its own interpreter.
-    shards = [names[start :: os.cpu_count()] for start in range(os.cpu_count() or 1)]
-    with ThreadPoolExecutor() as pool:
-        jobs = [
-            pool.submit(run_cases, command, shard, folder / f"{index}.json")
-            for index, shard in enumerate(shards)
-            if shard
-        ]
-    return {name: result for job in jobs for name, result in job.result().items()}
+    jobs = {}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for placement in PLACEMENTS:
+            names = [name for each, name in wanted if each == placement]
+            command = shlex.join([*convert, "--placement", placement])
+            for start in range(os.cpu_count() or 1):
+                if shard := names[start :: os.cpu_count()]:
+                    report = folder / f"{placement}{start}.json"
+                    jobs[placement, start] = pool.submit(run_cases, command, shard, report)
+    return {
+        f"{placement}/{name}": result
+        for (placement, _), job in jobs.items()
+        for name, result in job.result().items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -94,8 +102,9 @@ def results(
         for record in RECORDS
     ],
 )
-def test_case(name: str, results: dict[str, Any]) -> None:
-    problem = complaint(name, results[name], KNOWN_FAILURES)
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_case(placement: str, name: str, results: dict[str, Any]) -> None:
+    problem = complaint(name, results[f"{placement}/{name}"], KNOWN_FAILURES)
     assert not problem, problem
     if name in KNOWN_FAILURES:
         pytest.xfail(KNOWN_FAILURES[name])

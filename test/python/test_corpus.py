@@ -15,7 +15,7 @@ import corpus
 import numpy as np
 import onnx
 import pytest
-from corpus import DTYPES, CorpusModel, Judge, Verdict
+from corpus import DTYPES, PLACEMENTS, CorpusModel, Judge, Verdict
 from onnx import TensorProto, helper, numpy_helper
 from tool import SOURCE_DIR, Tool, is_full
 
@@ -41,9 +41,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def verdicts(request: pytest.FixtureRequest) -> Iterator[dict[tuple[str, str], Verdict]]:
-    """What was judged, by model and format; printed as a table at the end."""
-    found: dict[tuple[str, str], Verdict] = {}
+def verdicts(request: pytest.FixtureRequest) -> Iterator[dict[tuple[str, str, str], Verdict]]:
+    """What was judged, by model, placement and format; printed as a table at the end."""
+    found: dict[tuple[str, str, str], Verdict] = {}
     yield found
     capture = request.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
@@ -51,17 +51,20 @@ def verdicts(request: pytest.FixtureRequest) -> Iterator[dict[tuple[str, str], V
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("placement", PLACEMENTS)
 def test_model(
     corpus_model: CorpusModel,
+    placement: str,
     dtype: str,
-    verdicts: dict[tuple[str, str], Verdict],
+    verdicts: dict[tuple[str, str, str], Verdict],
     request: pytest.FixtureRequest,
 ) -> None:
-    if (corpus_model.name, dtype) not in verdicts:
-        rivals = is_full(request.config)
-        for verdict in corpus.judge_in_process(corpus_model, DTYPES, rivals):
-            verdicts[verdict.name, verdict.dtype] = verdict
-    problems = dict(verdicts[corpus_model.name, dtype].problems)
+    if (corpus_model.name, placement, dtype) not in verdicts:
+        # Eager placement is held to PyTorch, not to what other converters make low.
+        rivals = is_full(request.config) and placement == "optimal"
+        for verdict in corpus.judge_in_process(corpus_model, DTYPES, rivals, placement):
+            verdicts[verdict.name, placement, verdict.dtype] = verdict
+    problems = dict(verdicts[corpus_model.name, placement, dtype].problems)
     if corpus_model.name in corpus.NUMERICS_NOT_HELD:
         for check in ("close", "strict"):
             problems.pop(check, None)

@@ -70,6 +70,17 @@ def test_moved_bytes(tmp_path: Path) -> None:
     assert autocast.float_weight_bytes(model) == 64
 
 
+def test_sizes_are_those_of_the_source(tmp_path: Path) -> None:
+    source = onnx.shape_inference.infer_shapes(onnx.parser.parse_model(MODEL.replace("N", "3")))
+    onnx.save(source, tmp_path / "source.onnx")
+    assert not autocast.restore_sizes(source, tmp_path / "source.onnx")
+    damaged = onnx.load(tmp_path / "source.onnx")
+    for value in damaged.graph.value_info:
+        value.type.tensor_type.shape.dim[0].dim_value = 0
+    assert autocast.restore_sizes(damaged, tmp_path / "source.onnx")
+    assert damaged == source
+
+
 def outcome(tool: str, moved: int, **fields: float) -> Outcome:
     values = {"seconds": 1.0, "error": 0.001, **fields}
     return Outcome(tool, moved=moved, **values)
