@@ -352,11 +352,15 @@ static Movement getMovement(Operation *op) {
   StringRef name = op->getName().getStringRef();
   if (name == "onnx.Shape" || name == "onnx.Size")
     return Movement::None;
-  // A Cast from or to integers is an operation as any other.
-  bool isCast = name == "onnx.Cast" &&
-                getFloatElementType(op->getOperand(0).getType()) &&
-                getFloatElementType(op->getResult(0).getType());
-  return isCast ? Movement::Casts : Movement::Computes;
+  if (name != "onnx.Cast")
+    return Movement::Computes;
+  FloatType from = getFloatElementType(op->getOperand(0).getType());
+  FloatType to = getFloatElementType(op->getResult(0).getType());
+  // From or to integers it is an operation as any other; to the type that its
+  // operand has it is a name.
+  if (!from || !to)
+    return Movement::Computes;
+  return from == to ? Movement::None : Movement::Casts;
 }
 
 int amp::runInspect(const llvm::opt::InputArgList &arguments) {

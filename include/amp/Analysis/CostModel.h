@@ -11,7 +11,8 @@
 //
 // bytes, where the elements of an operation are those that it reads and writes
 // and that may be low, and a cast reads one format and writes the other.
-// Constants are converted at compile time: no cast of one costs anything.
+// Constants are converted at compile time: no cast of one costs anything, and
+// none to the type that its operand has.
 //
 // countMovedBytes() counts this for a program as it is, whoever chose its
 // formats: an element counts as many bytes as its float type has.
