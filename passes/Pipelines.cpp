@@ -28,6 +28,7 @@ void amp::buildAutocastPipeline(OpPassManager &manager,
   annotate.keepOps.assign(options.keepOps.begin(), options.keepOps.end());
   annotate.keepNodes.assign(options.keepNodes.begin(), options.keepNodes.end());
   annotate.rangeMargin = options.rangeMargin;
+  annotate.estimates = options.estimates;
   annotate.reasons = options.keepReasons;
   manager.addPass(createAnnotatePrecision(std::move(annotate)));
 

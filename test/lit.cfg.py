@@ -36,6 +36,7 @@ llvm_config.add_tool_substitutions(
     [
         "amp-opt",
         "amp-test-opt",
+        "amp-test-ranges",
         "amp-translate",
         "onnx-amp",
         "FileCheck",

@@ -6,6 +6,7 @@
 
 #include "ConstantFit.h"
 
+#include "amp/Interfaces/AutocastOpInterface.h"
 #include "amp/Support/Quoted.h"
 
 #include "llvm/Support/Format.h"
@@ -19,10 +20,6 @@ using namespace amp;
 /// A value has lost its meaning when rounding may change it by more than this:
 /// an epsilon of 1e-7 is 1.2e-7 in float16.
 static constexpr double kLargestRelativeError = 1.0 / 32;
-
-/// Finite values from here on stand for infinity (-1e9 in a mask, the largest
-/// float32 as a bound) and may be clamped to whatever is largest.
-static constexpr double kStandsForInfinity = 1e8;
 
 bool amp::overflows(const FloatRange &range, FloatFormat format) {
   // The midpoint between the largest finite value and what would follow it
@@ -95,4 +92,15 @@ std::string amp::spellFormat(FloatFormat format) {
   if (format == FloatFormat::fp64())
     return "float64";
   return format.name();
+}
+
+std::string amp::describeOperation(mlir::Operation *op) {
+  auto autocast = llvm::dyn_cast<AutocastOpInterface>(op);
+  if (!autocast)
+    return op->getName().getStringRef().str();
+  llvm::StringRef name = autocast.getAutocastNodeName();
+  if (name.empty() && op->getNumResults() > 0)
+    name = autocast.getAutocastResultName(0);
+  return autocast.getAutocastName().str() +
+         (name.empty() ? "" : " " + quoted(name));
 }

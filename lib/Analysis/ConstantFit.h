@@ -10,6 +10,7 @@
 #include "amp/Policy/FloatRounding.h"
 #include "amp/Policy/Policy.h"
 
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <string>
@@ -19,6 +20,10 @@ namespace amp {
 /// Constants of up to so many elements are parameters of a formula (an epsilon,
 /// bounds, a scale): each of their values matters. Of weights the largest do.
 inline constexpr uint64_t kParameterElements = 16;
+
+/// Finite values from here on stand for infinity (-1e9 in a mask, the largest
+/// float32 as a bound) and may be clamped to whatever is largest.
+inline constexpr double kStandsForInfinity = 1e8;
 
 /// True if a finite value of the range rounds beyond the largest one of
 /// `format`.
@@ -32,6 +37,10 @@ std::string explainMisfit(const FloatRange &range, llvm::StringRef name,
 /// "float16", "bfloat16", …: formats in messages, as ONNX and PyTorch write
 /// them.
 std::string spellFormat(FloatFormat format);
+
+/// "Conv 'conv_1'", what messages call an operation: its operator and its own
+/// name, or that of its first result.
+std::string describeOperation(mlir::Operation *op);
 
 } // namespace amp
 

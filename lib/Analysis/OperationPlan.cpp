@@ -6,6 +6,7 @@
 
 #include "OperationPlan.h"
 
+#include "Conditioning.h"
 #include "ConstantFit.h"
 
 #include "amp/Analysis/RegionFlow.h"
@@ -81,13 +82,18 @@ static std::optional<Float32Constant> getFloat32Constant(Value value) {
 }
 
 /// What a rule may ask of constants, before all that are needed are scanned,
-/// and of what was measured.
+/// of what was measured, and of bounds that are reached.
 std::optional<double> OperationPlans::getAbsmax(Value value) {
   if (auto known = absmax.find(value); known != absmax.end())
     return known->second;
   if (std::optional<Float32Constant> data = getFloat32Constant(value))
     return absmax[value] = scanRange(data->bytes.data(), data->size()).absmax;
-  return MeasuredRanges::getMeasured(value);
+  if (std::optional<double> measured = MeasuredRanges::getMeasured(value))
+    return measured;
+  Interval interval = bounds.get(value);
+  if (interval.kind != Interval::Kind::Bound && interval.isFinite())
+    return interval.absmax();
+  return std::nullopt;
 }
 
 Decision OperationPlans::decide(AutocastOpInterface op) {
@@ -213,17 +219,22 @@ void OperationPlans::addVariables(OperationPlan &plan) {
   checkRanges(plan);
 }
 
-/// A value that was measured to be too large holds in place what shares its
-/// variable.
+/// A value that was measured to be too large, or must be, holds in place what
+/// shares its variable.
 void OperationPlans::checkRanges(OperationPlan &plan) {
   // A format with the exponents of float32 holds everything.
   if (plan.decision.category == Category::Deny ||
       plan.low.exponentBits >= FloatFormat::fp32().exponentBits)
     return;
   auto check = [&](Value value, int number) {
-    if (number >= 0 && plan.variables[number].moves &&
-        !plan.variables[number].obstacle)
-      plan.variables[number].obstacle = ranges.getObstacle(value);
+    if (number < 0 || !plan.variables[number].moves ||
+        plan.variables[number].obstacle)
+      return;
+    StringAttr obstacle = getMeasuredObstacle(value);
+    // Constants are looked at by themselves: checkConstants().
+    if (!obstacle && plan.variables[number].hasData && !isConstant(value))
+      obstacle = bounds.getObstacle(value, plan.low);
+    plan.variables[number].obstacle = obstacle;
   };
   for (auto [result, number] :
        llvm::zip_equal(plan.op->getResults(), plan.resultVariables))
@@ -578,9 +589,17 @@ void OperationPlans::guardSmallValues() {
       continue;
     for (auto [result, number] :
          llvm::zip_equal(plan.op->getResults(), plan.resultVariables))
-      if (number >= 0)
+      if (number >= 0 &&
+          bounds.get(result).absmin() < plan.low.smallestNormal())
         guarded[result] = guard;
   }
+}
+
+void OperationPlans::keepIllConditioned() {
+  for (auto [op, reason] : findIllConditioned(*this))
+    for (TypeVariable &variable : plans[planOf.lookup(op)].variables)
+      if (variable.moves && !variable.obstacle)
+        variable.obstacle = reason;
 }
 
 //===----------------------------------------------------------------------===//
@@ -622,6 +641,8 @@ OperationPlans::compute(ModuleOp module, const Policy &policy,
       result.checkConstants(plan);
   }
   result.guardSmallValues();
+  if (result.useEstimates)
+    result.keepIllConditioned();
   return result;
 }
 

@@ -14,6 +14,7 @@
 #define AMP_LIB_ANALYSIS_OPERATIONPLAN_H
 
 #include "MeasuredRanges.h"
+#include "StaticRanges.h"
 
 #include "amp/Analysis/PrecisionAnalysis.h"
 #include "amp/Dialect/AMP/AMPDialect.h"
@@ -92,9 +93,10 @@ public:
   Decision getFlowingDecision() const;
   /// True if such a constant may become low.
   bool fits(mlir::Value constant, FloatFormat format) const;
-  /// True for a value that was measured to be too large for the low format.
+  /// True for a value that was measured to be too large for the low format, and
+  /// has no bounds within.
   bool isTooLarge(mlir::Value value) const {
-    return bool(ranges.getObstacle(value));
+    return bool(getMeasuredObstacle(value));
   }
   /// True if a function returns such a value as this result.
   bool returnsTooLarge(const FunctionFlow::Function &function,
@@ -114,6 +116,8 @@ private:
                  const PrecisionOptions &options)
       : policy(&policy), low(options.low),
         ranges(module, options.low, options.rangeMargin),
+        bounds(module, options.useEstimates),
+        useEstimates(options.useEstimates),
         keepName(
             mlir::StringAttr::get(module.getContext(), AMPDialect::kKeep)) {}
   mlir::StringAttr getKeptByAttribute(mlir::Operation *op) const {
@@ -128,6 +132,12 @@ private:
   void addVariables(OperationPlan &plan);
   void pinVariables(OperationPlan &plan);
   void checkRanges(OperationPlan &plan);
+  /// Null where bounds prove the contrary: the margin was for data not seen.
+  mlir::StringAttr getMeasuredObstacle(mlir::Value value) const {
+    mlir::StringAttr obstacle = ranges.getObstacle(value);
+    return obstacle && bounds.fits(value, low) ? mlir::StringAttr() : obstacle;
+  }
+  void keepIllConditioned();
   void addConstant(AutocastOpInterface op);
   void addFlowing(mlir::Operation *op);
   void growIslands();
@@ -144,6 +154,8 @@ private:
   const Policy *policy;
   FloatFormat low;
   MeasuredRanges ranges;
+  StaticRanges bounds;
+  bool useEstimates;
   mlir::StringAttr keepName;
   llvm::SmallVector<OperationPlan, 0> plans;
   llvm::DenseMap<mlir::Operation *, unsigned> planOf;

@@ -97,6 +97,7 @@ AnnotatePrecisionPass::getOptions(const Policy &policy) {
            << "expects a margin of measured ranges of 1 or more, but got "
            << rangeMargin;
   options.rangeMargin = rangeMargin;
+  options.useEstimates = estimates;
   for (const std::string &dimension : dimensions)
     if (llvm::Error error = options.costs.addDimension(dimension))
       return emit(getOperation(), std::move(error));

@@ -23,7 +23,8 @@ PRESETS = SOURCE_DIR / "lib" / "Policy" / "presets"
 
 #: Reasons for which an `allow` node may stay float32; that it is `allow` is none.
 REASONS = re.compile(
-    r"is out of the range of|underflows in|is not a type of|: operand \d+ keeps its type|^its "
+    r"is out of the range of|underflows in|is not a type of|: operand \d+ keeps its type|^its |"
+    r"has the static range|by the statistics of|takes off a mean|decides by a sum of terms"
 )
 
 #: Initializers beyond this many elements say nothing of shapes.

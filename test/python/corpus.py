@@ -65,10 +65,6 @@ WEIGHT_GOAL = 0.95
 #: How far off a float16 result of a rival may be to count.
 RIVAL_TOLERANCE = 0.05
 
-#: Models whose values leave float16's range, which takes an analysis of ranges to get right.
-#: Their outputs are reported, not held to the tolerance.
-NUMERICS_NOT_HELD = {"ppocr_v4_det": "activations beyond 65504"}
-
 
 @dataclass(frozen=True)
 class CorpusModel:

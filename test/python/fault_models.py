@@ -236,17 +236,26 @@ def epsilons(draw: st.DrawFn) -> Fault:
 
 @st.composite
 def large_variances(draw: st.DrawFn) -> Fault:
-    """Batch normalisation of values in the thousands, whose variances float16 does not have."""
+    """Batch normalisation of values in the thousands, whose variances float16 does not have, or of
+    values that differ little from a large mean."""
     g = Graph(draw, draw(st.sampled_from([12, 14, 17])))
-    channels, scale = 3, draw(st.sampled_from([100.0, 1000.0, 4000.0]))
+    channels, scale = 3, draw(st.sampled_from([1.0, 100.0, 1000.0, 4000.0]))
+    offset = draw(st.sampled_from([0.1, 4.0, 15.0, 40.0, 500.0])) * scale
+    mean = g.rng.choice([-1, 1], channels) * g.rng.uniform(0.5, 1, channels) * offset
     x = g.input("x", g.rng.normal(0, 1, (1, channels, 6, 6)))
-    y = g("Conv", x, g.weight(channels, channels, 3, 3, scale=scale / 5))
+    weight = g.weight(channels, channels, 3, 3, scale=scale / 5)
+    if draw(st.booleans()):
+        y = g("Conv", x, weight, g.constant(mean))
+    else:
+        y = g("Add", g("Conv", x, weight), g.constant(mean[:, None, None]))
+    if draw(st.booleans()):
+        y = g("LeakyRelu", y, alpha=1.0)
     y = g(
         "BatchNormalization",
         y,
         g.constant(g.rng.uniform(0.5, 1, channels)),
         g.constant(g.rng.normal(0, 0.1, channels)),
-        g.constant(g.rng.normal(0, scale / 10, channels)),
+        g.constant(mean),
         g.constant(g.rng.uniform(0.5, 2, channels) * scale**2),
     )
     y = g(draw(st.sampled_from(["Relu", "Sigmoid", "Identity"])), y)

@@ -293,6 +293,8 @@ static void fillPipelineOptions(const ConvertOptions &options,
   autocast.keepOps = llvm::ArrayRef(options.keepOps);
   autocast.keepNodes = llvm::ArrayRef(options.keepNodes);
   autocast.rangeMargin = options.calibrationMargin;
+  // A search measures what these estimate.
+  autocast.estimates = !options.search;
 }
 
 /// Runs the model on data, and notes what that tells, for runPasses() to see.

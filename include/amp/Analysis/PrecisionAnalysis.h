@@ -34,8 +34,9 @@
 // stays there. Constants adopt the format of each user and do not count in a
 // join; a variable that has nothing else is float32. A variable stays float32
 // if its operator does not admit the low format, if the policy pins one of its
-// operands, if a constant among its operands does not fit, or if one of its
-// values was measured to be too large.
+// operands, if a constant among its operands does not fit, if one of its values
+// was measured to be too large, or is by bounds or statistics that the program
+// has, or if by these its errors would count for too much (docs/numerics.md).
 //
 // What meets in a region operation (branches, initial and carried values) or in
 // a function (its callers) is joined, to a fixpoint. Code that never runs has
@@ -79,6 +80,9 @@ struct PrecisionOptions {
   /// beyond the low format's. The data that it was measured on is a sample: the
   /// default leaves one binary exponent for what was not seen.
   double rangeMargin = 2;
+  /// What statistics that are constants of the program say of ranges and errors
+  /// is a reason for float32.
+  bool useEstimates = true;
 };
 
 /// The operations that the policy allows to be low, and that are float32 only

@@ -35,7 +35,8 @@ def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
     the decisions, with their reasons, into attributes. Changes nothing else.
     The attributes are described with the `amp` dialect; those of an earlier run
     are replaced. Measured ranges (`amp.ranges`, `amp.argument_ranges`) and
-    `amp.keep`, where they are, count.
+    `amp.keep`, where they are, count; so does what RangeOpInterface knows of
+    bounds and of statistics (docs/numerics.md).
 
     Fails if the policy can't be had, or bans an operation.
 
@@ -82,6 +83,9 @@ def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
     Option<"rangeMargin", "range-margin", "double", /*default=*/"2",
            "A value stays float32 if its measured range (amp.ranges), times "
            "this, is beyond the low format's">,
+    Option<"estimates", "estimates", "bool", /*default=*/"true",
+           "What statistics that are constants of the program say of ranges and "
+           "errors is a reason for float32">,
     Option<"reasons", "reasons", "bool", /*default=*/"true",
            "Write amp.category, amp.reason and amp.rule as well, which only "
            "people read">,

@@ -70,6 +70,11 @@ struct AutocastPipelineOptions
       llvm::cl::desc("A value stays float32 if its measured range, times this, "
                      "is beyond the low format's"),
       llvm::cl::init(2)};
+  Option<bool> estimates{
+      *this, "estimates",
+      llvm::cl::desc("What statistics that are constants of the program say of "
+                     "ranges and errors is a reason for float32"),
+      llvm::cl::init(true)};
   Option<bool> keepReasons{
       *this, "keep-reasons",
       llvm::cl::desc("Leave amp.category, amp.reason and amp.rule on "

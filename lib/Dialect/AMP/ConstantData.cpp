@@ -6,6 +6,8 @@
 
 #include "amp/Dialect/AMP/ConstantData.h"
 
+#include "amp/Interfaces/AutocastOpInterface.h"
+
 #include "mlir/IR/DialectResourceBlobManager.h"
 
 #include <algorithm>
@@ -40,6 +42,85 @@ std::optional<ConstantData> amp::getConstantData(Attribute attribute) {
   if (data.bytes.size() != stored * (bits / 8))
     return std::nullopt;
   return data;
+}
+
+namespace {
+/// Reads elements of one type from unaligned memory.
+template <typename T> double readElement(const char *source) {
+  T value;
+  std::memcpy(&value, source, sizeof(T));
+  return static_cast<double>(value);
+}
+
+using ElementReader = double (*)(const char *);
+} // namespace
+
+/// Null for a type that is not read.
+static ElementReader getReader(Type type) {
+  if (type.isF32())
+    return readElement<float>;
+  if (type.isF64())
+    return readElement<double>;
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return nullptr;
+  switch (integer.getWidth()) {
+  case 8:
+    return integer.isUnsigned() ? readElement<uint8_t> : readElement<int8_t>;
+  case 16:
+    return integer.isUnsigned() ? readElement<uint16_t> : readElement<int16_t>;
+  case 32:
+    return integer.isUnsigned() ? readElement<uint32_t> : readElement<int32_t>;
+  case 64:
+    return integer.isUnsigned() ? readElement<uint64_t> : readElement<int64_t>;
+  default:
+    return nullptr;
+  }
+}
+
+std::optional<SmallVector<double>> amp::readElements(Attribute attribute,
+                                                     uint64_t limit) {
+  std::optional<ConstantData> data = getConstantData(attribute);
+  if (!data)
+    return std::nullopt;
+  uint64_t stored =
+      data->splat ? std::min<uint64_t>(data->count, 1) : data->count;
+  if (stored > limit)
+    return std::nullopt;
+  Type type = cast<ElementsAttr>(attribute).getElementType();
+  const char *source = data->bytes.data();
+  SmallVector<char> widened;
+  if (type.isF16() || type.isBF16()) {
+    widened.resize_for_overwrite(stored * sizeof(float));
+    (type.isF16() ? widenFloat16 : widenBFloat16)(source, widened.data(),
+                                                  stored);
+    source = widened.data();
+    type = Float32Type::get(type.getContext());
+  }
+  ElementReader read = getReader(type);
+  if (!read)
+    return std::nullopt;
+  size_t width = type.getIntOrFloatBitWidth() / 8;
+  SmallVector<double> values(stored);
+  for (uint64_t i = 0; i < stored; ++i)
+    values[i] = read(source + i * width);
+  return values;
+}
+
+std::optional<SmallVector<double>> amp::readConstant(Value value) {
+  constexpr int64_t limit = int64_t(1) << 24;
+  auto constant = value.getDefiningOp<AutocastOpInterface>();
+  if (!constant || !constant.isAutocastConstant())
+    return std::nullopt;
+  auto elements =
+      dyn_cast_if_present<ElementsAttr>(constant.getAutocastConstantValue(
+          cast<OpResult>(value).getResultNumber()));
+  if (!elements || elements.getNumElements() > limit)
+    return std::nullopt;
+  std::optional<SmallVector<double>> values = readElements(elements, limit);
+  if (values && values->size() == 1)
+    values->resize(elements.getNumElements(), values->front());
+  return values;
 }
 
 LogicalResult amp::readRounded(RoundedAttr constant, uint64_t first,

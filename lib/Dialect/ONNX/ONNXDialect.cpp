@@ -8,6 +8,7 @@
 
 #include "AutocastModel.h"
 #include "ONNXBytecode.h"
+#include "RangeModel.h"
 
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/Schema.h"
@@ -94,7 +95,9 @@ void ONNXDialect::registerAttributes() {
 
 void *ONNXDialect::getRegisteredInterfaceForOp(TypeID interfaceID,
                                                OperationName opName) {
-  return lookupAutocastModel(interfaceID, opName);
+  if (void *model = lookupAutocastModel(interfaceID, opName))
+    return model;
+  return lookupRangeModel(interfaceID, opName);
 }
 
 LogicalResult

@@ -29,6 +29,17 @@ struct ConstantData {
 /// or has another size than its type says.
 std::optional<ConstantData> getConstantData(mlir::Attribute attribute);
 
+/// The elements of a constant of floats of 16, 32 or 64 bits, integers of whole
+/// bytes or booleans, as float64; none if there are more than `limit` of them,
+/// or its data is not known. All-equal elements may be given once.
+std::optional<llvm::SmallVector<double>> readElements(mlir::Attribute attribute,
+                                                      uint64_t limit);
+
+/// The elements, all of them, of what an operation with AutocastOpInterface
+/// says is a constant; none of other values, and of constants beyond 2^24
+/// elements.
+std::optional<llvm::SmallVector<double>> readConstant(mlir::Value value);
+
 /// Writes elements [first, first + count) of a rounded constant to
 /// `destination`, 2 bytes each, and adds what rounding did to `*stats`, if
 /// asked. Independent parts may be read by several threads at once. Fails if
