@@ -36,8 +36,12 @@ void amp::buildAutocastPipeline(OpPassManager &manager,
   //    constants appear.
   manager.addPass(createInsertCasts());
 
-  // 3. Remove the casts that change no value.
-  manager.addPass(createOptimizeCasts());
+  // 3. Remove the casts that change no value, and move others where they cost
+  //    less.
+  OptimizeCastsOptions optimize;
+  optimize.dimensions.assign(options.dimensions.begin(),
+                             options.dimensions.end());
+  manager.addPass(createOptimizeCasts(std::move(optimize)));
 
   // 4. See that every operation admits what it got.
   manager.addPass(createVerifyPrecision());

@@ -19,11 +19,16 @@ bool amp::isFloat32(Value value) {
   return elementType && elementType.isF32();
 }
 
+FloatFormat amp::getLowFormat(Type type) {
+  FloatType elementType = getFloatElementType(type);
+  return elementType && elementType.getWidth() == 16
+             ? getFloatFormat(elementType).value_or(FloatFormat::bottom())
+             : FloatFormat::bottom();
+}
+
 namespace {
 class Collector {
 public:
-  explicit Collector(const OperationPlans &plans) : plans(plans) {}
-
   SmallVector<FlowGroup, 0> groups;
 
   Collector(const OperationPlans &plans, FloatFormat low)
@@ -77,7 +82,14 @@ private:
   /// By type variable and low type.
   using Admitted = llvm::SmallDenseMap<std::pair<int, Type>, bool>;
 
-  FloatFormat chooseLow(const FlowGroup &group) const {
+  FloatFormat chooseLow(FlowGroup &group) const {
+    FloatFormat present =
+        group.sources.empty()
+            ? FloatFormat::bottom()
+            : getLowFormat(group.sources.front()->get().getType());
+    group.isLow = !present.isBottom();
+    if (group.isLow)
+      return present;
     FloatFormat agreed;
     bool disagree = false;
     auto ask = [&](Operation *op) {
@@ -94,12 +106,13 @@ private:
     return disagree || agreed.isBottom() ? low : agreed;
   }
 
-  /// A group with something else than float32 in it is left alone, and so is
-  /// one with a value that is too large, or of a format that nothing is stored
-  /// in.
+  /// A group of something else than float32 and its low format is left alone,
+  /// and so is one of float32 with a value that is too large, or of a format
+  /// that nothing is stored in.
   void addGroup(FlowGroup &&group) {
     auto isFree = [&](Value value) {
-      return isFloat32(value) && !plans.isTooLarge(value);
+      return group.isLow ? getLowFormat(value.getType()) == group.low
+                         : isFloat32(value) && !plans.isTooLarge(value);
     };
     if (group.sources.empty() || group.low.storageFormat() != group.low ||
         llvm::any_of(

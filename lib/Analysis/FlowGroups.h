@@ -16,9 +16,13 @@ namespace amp {
 /// True for a tensor of float32, or what holds such tensors.
 bool isFloat32(mlir::Value value);
 
+/// float16 or bfloat16 for a tensor of it, or what holds such tensors; bottom
+/// for others.
+FloatFormat getLowFormat(mlir::Type type);
+
 /// Operands of float32, and the values that they flow into by control flow:
 /// into arguments and results of region operations, into functions and back.
-/// All of a group may become low, or none of it.
+/// All of a group may become low, or none of it. Or all of it is low already.
 struct FlowGroup {
   llvm::SmallVector<mlir::OpOperand *, 2> sources;
   llvm::SmallVector<mlir::Value, 2> targets;
@@ -28,6 +32,7 @@ struct FlowGroup {
   /// What the group is where it is low: the low format of the operations around
   /// it if they agree, else the program's.
   FloatFormat low;
+  bool isLow = false;
 };
 
 /// The groups of a module, by region operations that the policy does not keep

@@ -7,6 +7,7 @@
 #include "OptimalPlacement.h"
 
 #include "amp/Analysis/CostModel.h"
+#include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Dialect/AMP/FloatTypes.h"
 #include "amp/Interfaces/ElementTypes.h"
 
@@ -14,9 +15,19 @@ using namespace mlir;
 using namespace amp;
 
 /// True for a tensor of 16-bit floats, or what holds such tensors.
-static bool isLowTensor(Type type) {
-  FloatType elementType = getFloatElementType(type);
-  return elementType && elementType.getWidth() == 16;
+static bool isLowTensor(Type type) { return !getLowFormat(type).isBottom(); }
+
+/// True for a cast that a program in mixed precision has because of where its
+/// other operations run: autocast's own, of what is no rounding itself. What
+/// reads it reads the value that it casts, so that a program that is placed
+/// again is placed as it was.
+static bool isView(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  auto isPlaced = [](Value value) {
+    return isFloat32(value) || isLowTensor(value.getType());
+  };
+  return cast && isPlaced(cast.getInput()) && isPlaced(cast.getOutput()) &&
+         !cast.getInput().getDefiningOp<CastOp>();
 }
 
 /// Puts a module into the terms of a PlacementProblem.
@@ -41,7 +52,7 @@ public:
 
   void readLowValues() {
     for (auto [group, variable] : llvm::zip_equal(groups, groupVariables)) {
-      if (!problem.isLow(variable))
+      if (group.isLow || !problem.isLow(variable))
         continue;
       for (Value target : group.targets)
         result.lowValues.push_back({target, group.low});
@@ -74,13 +85,24 @@ private:
 
   // 2. Values.
   void addValues(Operation *op);
-  void addValue(Value value, Place producer);
+  Place getProducer(Value value) const;
+  void addValue(Value value);
+  void addUsers(Value value, Place producer, bool adopts);
   void addUser(OpOperand &use, Place producer, bool adopts);
   Place getInterfaceOf(OpOperand &use) const;
 
   /// What can't choose.
   Place fix(bool isLow) const {
     return {isLow ? PlacementProblem::kLow : PlacementProblem::kFloat32, low};
+  }
+  /// The same, of what is low already.
+  static Place fixLow(Type type) {
+    return {PlacementProblem::kLow, getLowFormat(type)};
+  }
+  /// What is low already is so in its own format, whatever the plan's is.
+  Place getPlace(const OperationPlan &plan, int number, Type type) const {
+    return {result.getVariable(plan, number),
+            isLowTensor(type) ? getLowFormat(type) : plan.low};
   }
 
   OptimalPlacement &result;
@@ -124,9 +146,17 @@ OptimalPlacement::Variable
 OptimalPlacement::Builder::addVariable(const OperationPlan &plan,
                                        unsigned number) {
   const TypeVariable &variable = plan.variables[number];
+  Category category = plan.decision.category;
+  if (FloatType present = variable.elementType;
+      present && present.getWidth() == 16) {
+    bool isOpen = category == Category::Promote ||
+                  category == Category::Follow || category == Category::Clear;
+    return isOpen && variable.hasData ? problem.addLowVariable()
+                                      : PlacementProblem::kLow;
+  }
   if (!variable.moves || variable.obstacle)
     return PlacementProblem::kFloat32;
-  switch (plan.decision.category) {
+  switch (category) {
   case Category::Allow:
     return PlacementProblem::kLow;
   case Category::Promote:
@@ -152,15 +182,14 @@ void OptimalPlacement::Builder::addOperation(const OperationPlan &plan) {
   result.firstVariable.push_back(first);
   result.variables.resize(first + plan.variables.size(),
                           PlacementProblem::kFloat32);
-  if (plan.mainVariable < 0)
-    return;
   bool touchesLow = llvm::any_of(plan.op->getOperandTypes(), isLowTensor) ||
                     llvm::any_of(plan.op->getResultTypes(), isLowTensor);
   problem.addOperation(touchesLow);
-  // The main variable is the smallest that moves.
-  for (unsigned i = plan.mainVariable, e = plan.variables.size(); i < e; ++i)
+  // The main variable is the smallest that moves: others come after it, or are
+  // what they are.
+  for (unsigned i = 0, e = plan.variables.size(); i < e; ++i)
     result.variables[first + i] = addVariable(plan, i);
-  if (!plan.decision.noPull)
+  if (plan.mainVariable >= 0 && !plan.decision.noPull)
     addSavings(plan);
 }
 
@@ -170,7 +199,7 @@ void OptimalPlacement::Builder::addSavings(const OperationPlan &plan) {
     if (number < 0)
       return;
     Variable variable = result.getVariable(plan, number);
-    if (problem.canChoose(variable))
+    if (problem.canChoose(variable) && !isLowTensor(type))
       problem.addSaving(variable, costs.getSaving(type, block));
   };
   for (auto [number, type] :
@@ -192,12 +221,13 @@ void OptimalPlacement::Builder::addGroup(const FlowGroup &group) {
     allFit = allFit && plans.fits(source->get(), group.low);
   }
   Variable variable = PlacementProblem::kFloat32;
-  if (allFit) {
+  if (allFit || group.isLow) {
     problem.addOperation();
-    variable = problem.addVariable(/*saving=*/0);
+    variable = group.isLow ? problem.addLowVariable()
+                           : problem.addVariable(/*saving=*/0);
   }
   // Constants cost nothing, but what is carried around from one is float32.
-  if (hasConstant) {
+  if (hasConstant && !group.isLow) {
     problem.addValue(PlacementProblem::kFloat32, /*castCost=*/0);
     problem.addUser(variable, PlacementProblem::Use::Flows);
   }
@@ -213,61 +243,76 @@ void OptimalPlacement::Builder::addGroup(const FlowGroup &group) {
 //===----------------------------------------------------------------------===//
 
 void OptimalPlacement::Builder::addValues(Operation *op) {
-  const OperationPlan *plan = plans.lookup(op);
-  for (OpResult value : op->getResults()) {
-    if (!isFloat32(value))
-      continue;
-    unsigned index = value.getResultNumber();
-    Place producer = fix(/*isLow=*/false);
-    if (plan) {
-      int number = plan->resultVariables[index];
-      if (number >= 0)
-        producer = {result.getVariable(*plan, number), plan->low};
-    } else if (plans.isConstant(value)) {
-      continue; // everybody gets what he asks for
-    } else if (auto target = variableOfTarget.find(value);
-               target != variableOfTarget.end()) {
-      producer = target->second;
-    } else if (FunctionOpInterface callee = functions.getCallee(op)) {
-      producer = fix(interfaces.isResultLow(callee, index));
-    }
-    addValue(value, producer);
-  }
-  for (Region &region : op->getRegions()) {
-    for (Block &block : region) {
-      for (BlockArgument value : block.getArguments()) {
-        if (!isFloat32(value))
-          continue;
-        auto target = variableOfTarget.find(value);
-        if (target != variableOfTarget.end())
-          addValue(value, target->second);
-        else
-          addValue(value,
-                   fix(block.isEntryBlock() &&
-                       interfaces.isArgumentLow(op, value.getArgNumber())));
-      }
-    }
-  }
+  // What reads a view was a user of the value that it casts.
+  if (!isView(op))
+    for (OpResult value : op->getResults())
+      addValue(value);
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (BlockArgument value : block.getArguments())
+        addValue(value);
 }
 
-void OptimalPlacement::Builder::addValue(Value value, Place producer) {
+/// What gives a value that may be low, or is.
+OptimalPlacement::Place
+OptimalPlacement::Builder::getProducer(Value value) const {
+  Operation *op = value.getDefiningOp();
+  if (op) {
+    if (const OperationPlan *plan = plans.lookup(op))
+      if (int number =
+              plan->resultVariables[cast<OpResult>(value).getResultNumber()];
+          number >= 0)
+        return getPlace(*plan, number, value.getType());
+  }
+  if (auto target = variableOfTarget.find(value);
+      target != variableOfTarget.end())
+    return target->second;
+  if (isLowTensor(value.getType()))
+    return fixLow(value.getType());
+  if (op) {
+    FunctionOpInterface callee = functions.getCallee(op);
+    return fix(callee && interfaces.isResultLow(
+                             callee, cast<OpResult>(value).getResultNumber()));
+  }
+  auto argument = cast<BlockArgument>(value);
+  Block *block = argument.getOwner();
+  return fix(
+      block->isEntryBlock() &&
+      interfaces.isArgumentLow(block->getParentOp(), argument.getArgNumber()));
+}
+
+void OptimalPlacement::Builder::addValue(Value value) {
+  if (!isFloat32(value) && !isLowTensor(value.getType()))
+    return;
   // A constant that was moved: it adopts what its users ask for, and is no
-  // reason for anybody to be float32.
+  // reason for anybody to be float32. Others are what everybody asks for.
   bool adopts = plans.isConstant(value);
+  if (adopts && !plans.lookup(value.getDefiningOp()))
+    return;
+  Place producer = getProducer(value);
   problem.addValue(producer.variable, costs.getCastCost(value), adopts);
+  addUsers(value, producer, adopts);
+}
+
+void OptimalPlacement::Builder::addUsers(Value value, Place producer,
+                                         bool adopts) {
   for (OpOperand &use : value.getUses())
-    addUser(use, producer, adopts);
+    if (isView(use.getOwner()))
+      addUsers(use.getOwner()->getResult(0), producer, adopts);
+    else
+      addUser(use, producer, adopts);
 }
 
 void OptimalPlacement::Builder::addUser(OpOperand &use, Place producer,
                                         bool adopts) {
   using Use = PlacementProblem::Use;
-  Place user = fix(/*isLow=*/false);
+  Type type = use.get().getType();
+  Place user = isLowTensor(type) ? fixLow(type) : fix(/*isLow=*/false);
   Use how = Use::Reads;
   if (const OperationPlan *plan = plans.lookup(use.getOwner())) {
     int number = plan->operandVariables[use.getOperandNumber()];
     if (number >= 0) {
-      user = {result.getVariable(*plan, number), plan->low};
+      user = getPlace(*plan, number, type);
       if (!adopts && joinsInputs(*plan))
         how = Use::Joins;
     }
@@ -275,7 +320,7 @@ void OptimalPlacement::Builder::addUser(OpOperand &use, Place producer,
              source != result.variableOfSource.end()) {
     user = source->second;
     how = Use::Flows;
-  } else {
+  } else if (!isLowTensor(type)) {
     user = getInterfaceOf(use);
   }
   // Of a producer that is float32 for certain, too: its casts are not shared.

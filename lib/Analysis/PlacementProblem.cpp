@@ -34,6 +34,12 @@ PlacementProblem::Variable PlacementProblem::addVariable(int64_t saving) {
   return states.size() - 1;
 }
 
+PlacementProblem::Variable PlacementProblem::addLowVariable() {
+  Variable variable = addVariable(/*saving=*/0);
+  states[variable] = State::Low;
+  return variable;
+}
+
 void PlacementProblem::addSaving(Variable variable, int64_t saving) {
   savings[variable] =
       std::min(savings[variable] + saving, MinimumCut::kInfinite - 1);
@@ -134,14 +140,15 @@ std::vector<uint32_t> findComponents(const Graph &graph) {
 }
 } // namespace
 
-/// What flows from a variable back into it, by others that can choose, joins.
+/// What flows from a variable back into it, by others that can choose or could
+/// have, joins.
 void PlacementProblem::joinCarried() {
   if (!anyFlow)
     return;
   Graph graph(states.size());
   for (size_t i = 0; i < values.size(); ++i)
     for (User user : getUsers(i))
-      if (isFree(values[i].producer) && isFree(user.variable))
+      if (canChoose(values[i].producer) && canChoose(user.variable))
         graph.addArc(values[i].producer, user.variable);
   std::vector<uint32_t> component = findComponents(graph);
   std::vector<uint32_t> size(states.size());
@@ -217,9 +224,9 @@ void PlacementProblem::isolateIslands() {
     for (User user : getUsers(i)) {
       if (isFree(producer) && isFree(user.variable))
         islands.join(operations[producer], operations[user.variable]);
-      else if (isFree(producer) && user.variable == kLow)
+      else if (isFree(producer) && isFixedLow(user.variable))
         touchesLow[operations[producer]] = true;
-      else if (producer == kLow && isFree(user.variable))
+      else if (isFixedLow(producer) && isFree(user.variable))
         touchesLow[operations[user.variable]] = true;
     }
   }
@@ -309,8 +316,9 @@ void PlacementProblem::addOtherCast(MinimumCut &network,
 void PlacementProblem::cut() {
   MinimumCut network;
   std::vector<MinimumCut::Node> nodes(states.size(), MinimumCut::kSink);
-  nodes[kLow] = MinimumCut::kSource;
   for (size_t i = 0; i < states.size(); ++i) {
+    if (isFixedLow(i))
+      nodes[i] = MinimumCut::kSource;
     if (!isFree(i))
       continue;
     nodes[i] = network.addNode();

@@ -20,7 +20,8 @@
 //   joins     A user that joins a value is low only if its producer is.
 //   carried   So is a user that a value flows into (what meets there by control
 //             flow has one variable), if the value comes from there itself: a
-//             sum that a loop carries around stays as precise as it begins.
+//             sum that a loop carries around stays as precise as it begins. It
+//             may come by what is low already and would have had a choice.
 //   adopts    A value that adopts is low only if all its users are.
 //   formats   With another low format than that of the producer, a user that
 //             joins is float32, and so is the producer of a value that adopts.
@@ -76,8 +77,11 @@ public:
   /// The variables that follow are those of one operation.
   void addOperation(bool touchesLow = false);
   Variable addVariable(int64_t saving);
+  /// Of what is low already, and would have had a choice as float32.
+  Variable addLowVariable();
   /// Only where it can choose. Costs are less than MinimumCut::kInfinite.
   void addSaving(Variable variable, int64_t saving);
+  /// Or could have.
   bool canChoose(Variable variable) const { return variable > kFloat32; }
   int64_t getSaving(Variable variable) const { return savings[variable]; }
 
@@ -110,6 +114,10 @@ private:
 
   bool isFree(Variable variable) const {
     return states[variable] == State::Free;
+  }
+  /// What is low from the start, before solve() is done.
+  bool isFixedLow(Variable variable) const {
+    return states[variable] == State::Low;
   }
   llvm::ArrayRef<User> getUsers(size_t value) const;
   void joinCarried();

@@ -93,6 +93,17 @@ private:
     }
   }
 
+  static bool isTransparent(const OperationPlan &plan) {
+    bool hasData = llvm::any_of(
+        plan.variables, [](const TypeVariable &each) { return each.hasData; });
+    return plan.decision.category == Category::Clear && hasData &&
+           plan.op->getNumRegions() == 0 && !plan.decision.noPull &&
+           plan.decision.pinnedOperands.empty() &&
+           llvm::none_of(plan.variables, [](const TypeVariable &each) {
+             return bool(each.obstacle);
+           });
+  }
+
   PrecisionDecision &
   addDecision(const OperationPlan &plan,
               llvm::function_ref<bool(unsigned number)> isLow) {
@@ -101,6 +112,7 @@ private:
     decision.category = plan.decision.category;
     decision.moves = plan.mainVariable >= 0;
     decision.computesTF32 = plan.computesTF32();
+    decision.isTransparent = isTransparent(plan);
     for (auto [number, variable] : llvm::enumerate(plan.variables))
       decision.elementTypes.push_back(
           variable.moves && isLow(number) ? getLowType(plan.low) : FloatType());

@@ -131,6 +131,8 @@ public:
 
   explicit ControlFlow(ArrayRef<FlowGroup> flowGroups) {
     for (const FlowGroup &group : flowGroups) {
+      if (group.isLow)
+        continue;
       for (OpOperand *source : group.sources)
         groupOfSource[source] = groups.size();
       targets.insert(group.targets.begin(), group.targets.end());

@@ -165,6 +165,8 @@ void AnnotatePrecisionPass::annotateOperations(
     if (decision.computesTF32)
       annotations.add(AMPDialect::kCompute,
                       StringAttr::get(&getContext(), "tf32"));
+    if (decision.isTransparent)
+      annotations.add(AMPDialect::kTransparent, UnitAttr::get(&getContext()));
     if (reasons) {
       annotations.add(
           AMPDialect::kCategory,
@@ -208,8 +210,9 @@ void AnnotatePrecisionPass::runOnOperation() {
   removeAnnotations(getOperation(),
                     {AMPDialect::kPrecision, AMPDialect::kResultTypes,
                      AMPDialect::kArgumentTypes, AMPDialect::kOverflow,
-                     AMPDialect::kCompute, AMPDialect::kCategory,
-                     AMPDialect::kReason, AMPDialect::kRule});
+                     AMPDialect::kTransparent, AMPDialect::kCompute,
+                     AMPDialect::kCategory, AMPDialect::kReason,
+                     AMPDialect::kRule});
   annotateOperations(*analysis);
   annotateOverflows(*analysis);
   getOperation().walk([&](Operation *op) {

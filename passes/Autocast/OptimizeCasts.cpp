@@ -1,10 +1,13 @@
-//===- OptimizeCasts.cpp - remove casts where no value changes ------------===//
+//===- OptimizeCasts.cpp - fewer casts, and cheaper ones ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "CastMotion.h"
+
 #include "amp/Dialect/AMP/AMPDialect.h"
+#include "amp/Dialect/AMP/Annotations.h"
 #include "amp/Passes/Passes.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -23,13 +26,43 @@ namespace {
 class OptimizeCastsPass final
     : public amp::impl::OptimizeCastsBase<OptimizeCastsPass> {
 public:
+  using Base::Base;
+
   void runOnOperation() final {
-    firstCasts.clear(); // of an earlier module, perhaps
-    // Definitions come before their users, so that each cast is looked at once,
-    // when its operand is final.
+    CostOptions costs;
+    for (const std::string &dimension : dimensions)
+      if (llvm::Error error = costs.addDimension(dimension)) {
+        getOperation().emitError() << llvm::toString(std::move(error));
+        return signalPassFailure();
+      }
+    removeCasts();
+    CastMotion motion(getOperation(), std::move(costs));
+    while (unsigned moved = motion.run()) {
+      numMoved += moved;
+      removeCasts();
+    }
+    // Users first; each goes to the front of its block.
+    SmallVector<CastOp> casts = collectCasts();
+    for (CastOp cast : llvm::reverse(casts))
+      numPlaced += moveIntoBranch(cast);
+    removeAnnotations(getOperation(), {AMPDialect::kTransparent});
+  }
+
+private:
+  /// In program order.
+  SmallVector<CastOp> collectCasts() {
     SmallVector<CastOp> casts;
     getOperation().walk<WalkOrder::PreOrder>(
         [&](CastOp cast) { casts.push_back(cast); });
+    return casts;
+  }
+
+  /// Folds, merges, and erases what is dead then.
+  void removeCasts() {
+    firstCasts.clear();
+    // Definitions come before their users, so that each cast is looked at once,
+    // when its operand is final.
+    SmallVector<CastOp> casts = collectCasts();
     for (CastOp &cast : casts)
       if (fold(cast) || merge(cast))
         cast = {};
@@ -41,7 +74,6 @@ public:
     }
   }
 
-private:
   /// Folds a cast, and erases it if another value takes its place.
   bool fold(CastOp cast) {
     SmallVector<OpFoldResult, 1> results;
@@ -68,13 +100,31 @@ private:
       return true;
     }
     Block *block = cast.getInput().getParentBlock();
-    if (cast->getBlock() == block)
-      return false;
-    if (Operation *definition = cast.getInput().getDefiningOp())
-      cast->moveAfter(definition);
-    else
-      cast->moveBefore(&block->front());
+    if (cast->getBlock() != block)
+      moveHome(cast, block);
     return false;
+  }
+
+  /// Moves a cast to where its operand is defined, in the order of the values
+  /// that are defined there.
+  static void moveHome(CastOp cast, Block *block) {
+    auto getNumber = [](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument ? argument.getArgNumber()
+                      : mlir::cast<OpResult>(value).getResultNumber();
+    };
+    Operation *definition = cast.getInput().getDefiningOp();
+    auto isBefore = [&](Operation &op) {
+      auto other = dyn_cast<CastOp>(op);
+      return other && other.getInput().getParentBlock() == block &&
+             other.getInput().getDefiningOp() == definition &&
+             getNumber(other.getInput()) <= getNumber(cast.getInput());
+    };
+    auto place =
+        definition ? std::next(definition->getIterator()) : block->begin();
+    while (isBefore(*place))
+      ++place;
+    cast->moveBefore(block, place);
   }
 
   DenseMap<std::pair<Value, Type>, CastOp> firstCasts;

@@ -9,6 +9,7 @@ ONNX Runtime's CPU provider runs them with its optimisations off, which would hi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -43,8 +44,19 @@ else:
 CHUNK_BYTES = 256 << 20
 FIRST_CHUNK = 64
 
+# What names of values get that are asked for in another form.
+HANDED, WIDE = "_onnx_amp_handed", "_onnx_amp_wide"
+NUMPY_FLOATS = ("tensor(float16)", "tensor(float)", "tensor(double)")
+
 # Mantissa bits and the exponent of the smallest normal number.
 FORMATS = {"float16": (10, -14), "bfloat16": (7, -126), "float32": (23, -126)}
+
+
+# Operators whose third input is multiplied, too.
+FACTORS_THIRD = {
+    *(("", name) for name in ("RNN", "GRU", "LSTM", "Attention")),
+    *(("com.microsoft", name) for name in ("MultiHeadAttention", "GroupQueryAttention")),
+}
 
 
 def one_line(error: BaseException) -> str:
@@ -164,6 +176,10 @@ class Model:
         path = self.path.with_suffix(".asked.onnx")
         path.write_bytes(self.proto.SerializeToString())
         del graph.node[numbers:]
+        self.session = None
+        self.session = self.make_session(path)
+
+    def make_session(self, path: Path) -> Any:
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = self.threads
@@ -171,11 +187,8 @@ class Model:
         options.use_deterministic_compute = True
         options.enable_mem_pattern = False
         options.log_severity_level = 4
-        self.session = None
         try:
-            self.session = onnxruntime.InferenceSession(
-                path, options, providers=["CPUExecutionProvider"]
-            )
+            return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         except Exception as error:
             raise EngineError(f"ONNX Runtime can't load the model: {one_line(error)}") from error
 
@@ -198,9 +211,9 @@ class Model:
         nodes, rounded = [], {}
         for node in graph.node:
             if values.intersection(node.output):
-                # The data and the weights: not the bias, which is added.
-                recurrent = node.op_type in ("RNN", "GRU", "LSTM")
-                for i, name in enumerate(node.input[: 3 if recurrent else 2]):
+                # The data and the weights, or query, key and value: not the bias, which is added.
+                third = (node.domain, node.op_type) in FACTORS_THIRD
+                for i, name in enumerate(node.input[: 3 if third else 2]):
                     if name and name not in rounded:
                         a, b, c = (f"{name}_tf32_{part}" for part in "abc")
                         nodes += [
@@ -286,6 +299,289 @@ def is_float(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
+# ---- inside of subgraphs and functions
+
+
+class Unmeasurable(Exception):
+    """What the engine cannot run by itself: its values have no ranges."""
+
+
+def used_names(nodes: Sequence[Any], outputs: Sequence[str]) -> set[str]:
+    """What nodes, with all in their subgraphs, and outputs read from around them."""
+    names = set(outputs)
+    for node in nodes:
+        names.update(node.input)
+        for attribute in node.attribute:
+            for graph in [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]:
+                defined = {value.name for value in graph.input}
+                defined.update(tensor.name for tensor in graph.initializer)
+                names |= used_names(graph.node, [o.name for o in graph.output]) - defined
+    return names - {name for node in nodes for name in node.output} - {""}
+
+
+def overload(proto: Any) -> str:
+    """Of a function, or of the one that a node calls; older packages of ONNX do not know them."""
+    return getattr(proto, "overload", "")
+
+
+def type_of(value: Any) -> Any:
+    """The type, without a shape, of an OrtValue."""
+    text = value.data_type()
+    inner = text.removeprefix("seq(").removesuffix(")") if text.startswith("seq(") else text
+    element = inner.removeprefix("tensor(").removesuffix(")")
+    numbers = {name.lower(): number for name, number in onnx.TensorProto.DataType.items()}
+    if not inner.startswith("tensor(") or element not in numbers:
+        raise Unmeasurable
+    tensor = onnx.helper.make_tensor_type_proto(numbers[element], None)
+    return tensor if inner == text else onnx.helper.make_sequence_type_proto(tensor)
+
+
+def to_value(array: np.ndarray) -> Any:
+    if array.dtype.kind not in "fiub":
+        raise Unmeasurable
+    return onnxruntime.OrtValue.ortvalue_from_numpy(
+        np.ascontiguousarray(array).reshape(array.shape)
+    )
+
+
+class Body:
+    """The main graph, a subgraph or a call of a function, that runs as a model of its own."""
+
+    def __init__(self, nodes: Sequence[Any], outputs: Sequence[str], opsets: Any) -> None:
+        self.nodes, self.outputs, self.opsets = nodes, outputs, opsets
+        self.used = used_names(nodes, outputs)
+        self.defined = {name for node in nodes for name in node.output if name}
+        self.is_loaded = False
+        self.session: Any = None
+        self.asked: dict[str, str] = {}
+        self.measured: list[str] = []
+
+
+class Inside:
+    """Runs what is inside of control flow and functions as often as the model does, and looks at its values.
+
+    A scope is the name of a function, if it is inside one, and for each subgraph "NODE.ATTRIBUTE". (onnx-amp names
+    these nodes for their first outputs.)
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.proto, self.model = model.proto, model
+        self.ranges: dict[tuple[tuple[str, ...], str], Range] = {}
+        self.bodies: dict[tuple[str, ...], Body] = {}
+        self.functions = {(f.domain, f.name, overload(f)): f for f in self.proto.functions}
+        graph = self.proto.graph
+        self.initializers = {tensor.name: tensor for tensor in graph.initializer}
+        self.main = Body(list(graph.node), [], self.proto.opset_import)
+
+    def measure(self, data: Samples) -> None:
+        if not any(map(self.is_entered, self.main.nodes)):
+            return
+        for feeds in data:
+            with contextlib.suppress(Unmeasurable):
+                values = {name: to_value(array) for name, array in feeds.items()}
+                self.run(self.main, values, self.initializers, (), ())
+
+    def is_entered(self, node: Any) -> bool:
+        return (node.domain, node.op_type, overload(node)) in self.functions or (
+            node.domain in ("", "ai.onnx") and node.op_type in ("If", "Loop", "Scan")
+        )
+
+    def add(self, scope: tuple[str, ...], name: str, value: np.ndarray) -> None:
+        self.ranges.setdefault((scope, name), Range()).add(value)
+
+    def run(
+        self,
+        body: Body,
+        values: dict[str, Any],
+        initializers: dict[str, Any],
+        scope: tuple[str, ...],
+        place: tuple[str, ...],
+    ) -> dict[str, Any]:
+        """What the body gives. `values` and `initializers` are what it may read; `place` tells calls apart."""
+        feeds = {name: values[name] for name in body.used if name in values}
+        constants = [initializers[n] for n in body.used if n in initializers and n not in feeds]
+        if not body.is_loaded:
+            self.load(body, feeds, constants, bool(scope))
+        asked = list(body.asked.values())
+        try:
+            given = body.session.run_with_ort_values(asked, feeds) if asked else []
+        except Exception as error:
+            raise EngineError(f"ONNX Runtime can't run the model: {one_line(error)}") from error
+        results = dict(zip(body.asked, given, strict=True))
+        for name in body.measured:
+            self.add(scope, name.removesuffix(WIDE), results[name].numpy())
+        known = {**values, **results}
+        for node in filter(self.is_entered, body.nodes):
+            with contextlib.suppress(Unmeasurable):
+                self.enter(node, body, known, initializers, scope, place)
+        return {name: known[name] for name in body.outputs}
+
+    def load(
+        self, body: Body, feeds: dict[str, Any], constants: list[Any], is_inside: bool
+    ) -> None:
+        inputs = [onnx.helper.make_value_info(name, type_of(feeds[name])) for name in sorted(feeds)]
+        entered = list(filter(self.is_entered, body.nodes))
+        wanted = [n for n in body.outputs if n in body.defined]
+        read = set().union(*(used_names([node], []) for node in entered))
+        wanted += sorted(read & body.defined)
+        if is_inside:
+            wanted += [name for node in body.nodes for name in node.output if name]
+        # An output that the body only hands on.
+        handed = [n for n in body.outputs if n not in body.defined and n not in feeds]
+        nodes = [
+            *body.nodes,
+            *(onnx.helper.make_node("Identity", [n], [n + HANDED]) for n in handed),
+        ]
+        body.asked = {**{n: n for n in wanted}, **{n: n + HANDED for n in handed}}
+        body.is_loaded = True
+        if not body.asked:
+            return
+        body.session = self.make_session(body, nodes, inputs, constants)
+        types = {output.name: output.type for output in body.session.get_outputs()}
+        if not is_inside:
+            return
+        low = [n for n in wanted if types[n] == "tensor(bfloat16)"]
+        body.measured = [n for n in dict.fromkeys(wanted) if types[n] in NUMPY_FLOATS]
+        if low:  # NumPy lacks it
+            for name in dict.fromkeys(low):
+                nodes.append(
+                    onnx.helper.make_node("Cast", [name], [name + WIDE], to=onnx.TensorProto.FLOAT)
+                )
+                body.asked[name + WIDE] = name + WIDE
+                body.measured.append(name + WIDE)
+            body.session = self.make_session(body, nodes, inputs, constants)
+
+    def make_session(
+        self, body: Body, nodes: list[Any], inputs: list[Any], constants: list[Any]
+    ) -> Any:
+        outputs = [onnx.ValueInfoProto(name=name) for name in body.asked.values()]
+        graph = onnx.helper.make_graph(nodes, "inside", inputs, outputs, constants)
+        model = onnx.helper.make_model(
+            graph,
+            ir_version=self.proto.ir_version,
+            opset_imports=body.opsets,
+            functions=self.proto.functions,
+        )
+        path = self.model.path.with_suffix(".inside.onnx")
+        path.write_bytes(model.SerializeToString())
+        return self.model.make_session(path)
+
+    def enter(
+        self,
+        node: Any,
+        body: Body,
+        values: dict[str, Any],
+        initializers: dict[str, Any],
+        scope: tuple[str, ...],
+        place: tuple[str, ...],
+    ) -> None:
+        """Runs what is inside of a node."""
+        name = next(filter(None, node.output), "")
+        attributes = {attribute.name: attribute for attribute in node.attribute}
+
+        def get(name: str) -> Any:
+            if name in values:
+                return values[name]
+            if name not in initializers:
+                raise Unmeasurable
+            folder = str(self.model.path.parent)
+            return to_value(onnx.numpy_helper.to_array(initializers[name], folder))
+
+        def run_graph(attribute: str, arguments: Sequence[Any]) -> list[Any]:
+            graph = attributes[attribute].g
+            part = f"{name}.{attribute}"
+            inner = self.bodies.get((*place, part))
+            if inner is None:
+                inner = Body(list(graph.node), [o.name for o in graph.output], body.opsets)
+                self.bodies[*place, part] = inner
+            constants = {**initializers, **{t.name: t for t in graph.initializer}}
+            bound = {i.name: value for i, value in zip(graph.input, arguments, strict=True)}
+            own = {n: v for n, v in values.items() if n not in {t.name for t in graph.initializer}}
+            inside = (*scope, f"{node.name}.{attribute}")
+            results = self.run(inner, {**own, **bound}, constants, inside, (*place, part))
+            return [results[output] for output in inner.outputs]
+
+        if (
+            function := self.functions.get((node.domain, node.op_type, overload(node)))
+        ) is not None:
+            self.call(function, node, [get(n) if n else None for n in node.input], (*place, name))
+        elif node.op_type == "If":
+            taken = bool(get(node.input[0]).numpy().item())
+            run_graph("then_branch" if taken else "else_branch", [])
+        elif node.op_type == "Loop":
+            trips = int(get(node.input[0]).numpy().item()) if node.input[0] else sys.maxsize
+            goes_on = (
+                len(node.input) < 2 or not node.input[1] or bool(get(node.input[1]).numpy().item())
+            )
+            states = [get(n) for n in node.input[2:]]
+            number = attributes["body"].g.input[0].type.tensor_type.shape.dim
+            i = 0
+            while i < trips and goes_on:
+                index = np.full((1,) * len(number), i, np.int64)
+                results = run_graph("body", [to_value(index), to_value(np.array(True)), *states])
+                goes_on = bool(results[0].numpy().item())
+                states = results[1 : 1 + len(states)]
+                i += 1
+        else:
+            self.scan(attributes, [get(n) for n in node.input if n], run_graph)
+
+    @staticmethod
+    def scan(attributes: dict[str, Any], inputs: list[Any], run_graph: Any) -> None:
+        count = attributes["num_scan_inputs"].i
+        states, scanned = inputs[: len(inputs) - count], inputs[len(inputs) - count :]
+        if len(attributes["body"].g.input) != len(inputs) or any(
+            value.data_type() == "tensor(bfloat16)" for value in scanned
+        ):
+            raise Unmeasurable  # as before opset 9; NumPy lacks it
+        axes = list(attributes["scan_input_axes"].ints) if "scan_input_axes" in attributes else []
+        back = (
+            list(attributes["scan_input_directions"].ints)
+            if "scan_input_directions" in attributes
+            else []
+        )
+        arrays = [np.moveaxis(v.numpy(), axes[i] if axes else 0, 0) for i, v in enumerate(scanned)]
+        for i in range(len(arrays[0])):
+            slices = [a[-1 - i if back and back[k] else i] for k, a in enumerate(arrays)]
+            states = run_graph("body", [*states, *map(to_value, map(np.asarray, slices))])[
+                : len(states)
+            ]
+
+    def call(self, function: Any, node: Any, arguments: list[Any], place: tuple[str, ...]) -> None:
+        body = self.bodies.get(place)
+        if body is None:
+            given = {a.name: a for a in [*function.attribute_proto, *node.attribute]}
+            nodes = [substitute(inner, given) for inner in function.node]
+            body = Body(nodes, list(function.output), function.opset_import)
+            self.bodies[place] = body
+        scope = ("::".join(filter(None, [function.domain, function.name, overload(function)])),)
+        bound = {n: v for n, v in zip(function.input, arguments, strict=False) if v is not None}
+        for name, value in bound.items():
+            if value.data_type() in NUMPY_FLOATS:
+                self.add(scope, name, value.numpy())
+        self.run(body, bound, {}, scope, place)
+
+
+def substitute(node: Any, given: dict[str, Any]) -> Any:
+    """The node of a function with the attributes that a call gives."""
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    del copy.attribute[:]
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            if attribute.ref_attr_name not in given:
+                continue
+            copy.attribute.add().CopyFrom(given[attribute.ref_attr_name])
+            copy.attribute[-1].name = attribute.name
+            continue
+        copy.attribute.add().CopyFrom(attribute)
+        if attribute.HasField("g"):
+            graph = copy.attribute[-1].g
+            nodes = [substitute(inner, given) for inner in graph.node]
+            del graph.node[:]
+            graph.node.extend(nodes)
+    return copy
+
+
 def measure_ranges(request: dict[str, Any], data: Samples) -> dict[str, Any]:
     model = Model(request["models"][0], request["threads"], request["bfloat16"][0])
     ranges: dict[str, Range] = {}
@@ -293,6 +589,8 @@ def measure_ranges(request: dict[str, Any], data: Samples) -> dict[str, Any]:
         for name, value in results.items():
             if is_float(value):
                 ranges.setdefault(name, Range()).add(value)
+    inside = Inside(Model(request["models"][0], request["threads"]))
+    inside.measure(data)
     arguments: dict[str, Range] = {}
     for feeds in data:
         for name, value in feeds.items():
@@ -301,6 +599,10 @@ def measure_ranges(request: dict[str, Any], data: Samples) -> dict[str, Any]:
     return {
         "ranges": [entry.to_json(name) for name, entry in ranges.items()],
         "inputs": [entry.to_json(name) for name, entry in arguments.items()],
+        "inside": [
+            {"scope": list(scope), **entry.to_json(name)}
+            for (scope, name), entry in inside.ranges.items()
+        ],
     }
 
 

@@ -175,3 +175,81 @@ def test_subgraphs_are_not_counted(amp: Tool, tmp_path: Path) -> None:
         "advise", tmp_path / "a model.onnx", "--data", tmp_path / "data.npz"
     ).stdout.decode()
     assert "2 of 3 nodes are in subgraphs and functions, and not counted" in text
+
+
+def test_a_policy(amp: Tool, tmp_path: Path) -> None:
+    policy = tmp_path / "my policy.yaml"
+    policy.write_text("extends: inference\nrules:\n  - nodes: n0\n    category: keep\n")
+    advice = advise(amp, products(ORTHOGONAL), tmp_path, X, "--policy", str(policy))
+    assert advice["by_format"]["fp16"]["lowered_nodes"] == 2
+    assert f"--policy '{policy}' --dtype" in advice["command"]
+    assert run_command(amp, advice)["nodes"]["lowered"] == 2
+    source, data = tmp_path / "a model.onnx", tmp_path / "data.npz"
+    amp.run("advise", source, "--data", data, "--policy", "none").expect_error("none", code=2)
+    policy.write_text("extends: none\n")
+    amp.run("advise", source, "--data", data, "--policy", policy).expect_error("my policy.yaml")
+
+
+#: Inputs, attributes, shape of the result and additions and multiplications, by operator.
+ATTENTION: dict[str, tuple[str, dict[str, Any], dict[str, Any], int]] = {
+    "groups": (
+        "Attention",
+        {"q": (2, 4, 3, 8), "k": (2, 2, 5, 8), "v": (2, 2, 5, 6)},
+        {},
+        2 * 2 * 4 * 3 * 5 * (8 + 6),
+    ),
+    "flat": (
+        "Attention",
+        {"q": (2, 3, 32), "k": (2, 5, 16), "v": (2, 5, 16)},
+        {"q_num_heads": 4, "kv_num_heads": 2},
+        2 * 2 * 4 * 3 * 5 * (8 + 8),
+    ),
+    "several heads": (
+        "com.microsoft:MultiHeadAttention",
+        {"q": (2, 3, 32), "k": (2, 5, 32), "v": (2, 5, 16)},
+        {"num_heads": 4},
+        2 * 2 * 3 * 5 * (32 + 16),
+    ),
+    "past": (
+        "com.microsoft:MultiHeadAttention",
+        {
+            **{"q": (2, 3, 32), "k": (2, 3, 32), "v": (2, 3, 32), "": None, " ": None, "  ": None},
+            **{"pk": (2, 4, 7, 8), "pv": (2, 4, 7, 8)},
+        },
+        {"num_heads": 4},
+        2 * 2 * 3 * (3 + 7) * (32 + 32),
+    ),
+    "projected": (
+        "com.microsoft:Attention",
+        {"q": (2, 3, 16), "w": (16, 48), "b": (48,)},
+        {"num_heads": 2},
+        2 * 2 * 3 * (16 * 48 + 3 * (16 + 16)),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ATTENTION)
+def test_attention_counts(amp: Tool, tmp_path: Path, kind: str) -> None:
+    name, inputs, attributes, work = ATTENTION[kind]
+    domain, _, operator = name.rpartition(":")
+    given = {key: shape for key, shape in inputs.items() if shape}
+    names = [key.strip() for key in inputs]  # "" where one is left out
+    node = onnx.helper.make_node(operator, names, ["o"], domain=domain, **attributes)
+    graph = onnx.helper.make_graph(
+        [node],
+        "g",
+        [
+            onnx.helper.make_tensor_value_info(k, onnx.TensorProto.FLOAT, v)
+            for k, v in given.items()
+        ],
+        [onnx.helper.make_tensor_value_info("o", onnx.TensorProto.FLOAT, None)],
+    )
+    opsets = [onnx.helper.make_opsetid("", 23), onnx.helper.make_opsetid("com.microsoft", 1)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=11)
+    source = save(model, tmp_path / "model.onnx")
+    arrays = {k: RNG.standard_normal(v).astype(np.float32) for k, v in given.items()}
+    data = save_data(tmp_path / "data.npz", **arrays)
+    result = amp.run("advise", source, "--data", data, "--json").expect_success()
+    advice = json.loads(result.stdout)
+    assert advice["operations"] == work
+    assert advice["tensor_core_share"] == 1

@@ -166,3 +166,112 @@ def test_interface_that_is_too_large(amp: Tool, tmp_path: Path) -> None:
     assert types == {"x": wide, "z": low, "y": wide, "s": low}
     outputs, _ = run_strictly(onnx.load(target), {"x": x, "z": np.ones((2, 2), np.float16)})
     assert is_finite(outputs)
+
+
+NESTED = parsed(
+    """g (bool c, float[2] x, int64 n) => (float[2] y, float[2] z, float[2] u, float[m, 2] stack)
+        <float[1] three = {3}, bool yes = {1}> {
+      y = If (c) <
+        then_branch = t () => (float[2] r) {
+          a = Mul (x, three)
+          [loop] r, s = Loop (n, yes, a) <
+            body = b (int64 i, bool go, float[2] state) => (bool go_on, float[2] next, float[2] seen) {
+              go_on = Identity (go)
+              next = Mul (state, three)
+              seen = If (c) <
+                then_branch = tt () => (float[2] deep) { deep = Add (next, x) },
+                else_branch = ee () => (float[2] never) { never = Neg (next) }
+              >
+            }
+          >
+        },
+        else_branch = e () => (float[2] a) { a = Neg (x) }
+      >
+      z = local.twice <by: float = 2.0> (x)
+      w = local.twice <by: float = 5.0> (z)
+      u = Identity (w)
+      pair = Concat <axis = 0> (x, x)
+      shape = Constant <value = int64[2] {2, 2}> ()
+      rows = Reshape (pair, shape)
+      stack = Scan (rows) <num_scan_inputs = 1, body = s (float[2] row) => (float[2] out) { out = Mul (row, three) }>
+    }
+    <domain: "local", opset_import: ["" : 20]>
+    twice <by> (p) => (q) {
+      factor = Constant <value_float: float = @by> ()
+      q = Mul (p, factor)
+    }""",
+    '<ir_version: 10, opset_import: ["" : 20, "local" : 1]>\n',
+)
+
+
+def test_what_is_inside_is_measured(amp: Tool, tmp_path: Path) -> None:
+    source = save(NESTED, tmp_path / "model.onnx")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    x = np.array([1, -4], np.float32)
+    for name, c in (("a", True), ("b", False)):
+        save_data(folder / f"{name}.npz", c=np.array(c), x=x, n=np.array(2))
+    report = amp.convert(source, tmp_path / "out.onnx", "--calibrate", str(folder))
+    inside = {
+        ("/".join(each["scope"]), each["name"]): (each["absmax"], each["count"])
+        for each in report["calibration"]["inside"]
+    }
+    assert inside == {
+        ("y.then_branch", "a"): (12, 2),
+        ("y.then_branch", "r"): (108, 2),
+        ("y.then_branch", "s"): (112, 4),
+        ("y.then_branch/r.body", "next"): (108, 4),
+        ("y.then_branch/r.body", "seen"): (112, 4),
+        ("y.then_branch/r.body/seen.then_branch", "deep"): (112, 4),
+        ("y.else_branch", "a"): (4, 2),
+        ("local::twice", "p"): (8, 8),
+        ("local::twice", "factor"): (5, 4),
+        ("local::twice", "q"): (40, 8),
+        ("stack.body", "out"): (12, 8),
+    }
+
+
+def test_what_is_too_large_inside_is_float32(amp: Tool, tmp_path: Path) -> None:
+    # What leaves the branch and the loop is small: only inside are values beyond the range.
+    model = parsed(
+        """g (bool c, float[2, 2] x, int64 n) => (float[2, 2] y, float[2, 2] z)
+            <float[2, 2] w = {300, 0, 0, 300}, float[2, 2] v = {0.001, 0, 0, 0.001}, bool yes = {1}> {
+          y = If (c) <
+            then_branch = t () => (float[2, 2] b) { [large] a = MatMul (x, w) [small] b = MatMul (a, v) },
+            else_branch = e () => (float[2, 2] d) { [other] d = MatMul (w, x) }
+          >
+          z = Loop (n, yes, x) <
+            body = l (int64 i, bool go, float[2, 2] s) => (bool go_on, float[2, 2] r) {
+              go_on = Identity (go)
+              [wide] q = MatMul (s, w)
+              [narrow] r = MatMul (q, v)
+            }
+          >
+        }"""
+    )
+    source = save(model, tmp_path / "model.onnx")
+    feeds = {"c": np.array(True), "x": np.full((2, 2), 300, np.float32), "n": np.array(2)}
+    data = save_data(tmp_path / "data.npz", **feeds)
+    report = amp.convert(source, tmp_path / "out.onnx", "--calibrate", str(data))
+    kept = {each["node"]: each["reason"] for each in report["kept"]}
+    assert "value 'a' reaches 90000 on the calibration data" in kept["large"]
+    assert "value 'q' reaches 90000 on the calibration data" in kept["wide"]
+    outputs, _ = run_strictly(onnx.load(tmp_path / "out.onnx"), feeds)
+    assert is_finite(outputs)
+
+
+def test_bfloat16_inside_is_measured(amp: Tool, tmp_path: Path) -> None:
+    model = parsed(
+        """g (bool c, bfloat16[2] x) => (bfloat16[2] y) {
+          h = Neg (x)
+          y = If (c) <
+            then_branch = t () => (bfloat16[2] a) { a = Mul (h, x) },
+            else_branch = e () => (bfloat16[2] b) { b = Identity (h) }
+          >
+        }"""
+    )
+    source = save(model, tmp_path / "model.onnx")
+    data = save_data(tmp_path / "data.npz", c=np.array(True), x=np.array([3, 0.1], np.float32))
+    report = amp.convert(source, tmp_path / "out.onnx", "--dtype", "bf16", "--calibrate", str(data))
+    (entry,) = report["calibration"]["inside"]
+    assert (entry["scope"], entry["name"], entry["absmax"]) == (["y.then_branch"], "a", 9)

@@ -82,7 +82,17 @@ def test_it_goes_on_where_it_was_ended(amp: Tool, model: Path, data: Path, tmp_p
     amp.convert(
         model, tmp_path / "part.onnx", *options, "--max-probes", "2", "--search-state", str(state)
     )
-    assert len(json.loads(state.read_text())["probes"]) >= 2
+    ended = json.loads(state.read_text())
+    assert len(ended["probes"]) >= 2
+    # The ranking of the file is what counts; one of other nodes does not.
+    count = whole["candidates"]
+    assert sorted(ended["ranking"]) == list(range(count))
+    for ranking, is_taken in (([0] * count, False), (ended["ranking"][::-1], True)):
+        other = tmp_path / "other.json"
+        other.write_text(json.dumps({**ended, "ranking": ranking}))
+        amp.convert(model, tmp_path / "part.onnx", *options, "--search-state", str(other))
+        found = json.loads(other.read_text())["ranking"]
+        assert found == (ranking if is_taken else ended["ranking"])
     again = amp.convert(model, tmp_path / "again.onnx", *options, "--search-state", str(state))[
         "search"
     ]

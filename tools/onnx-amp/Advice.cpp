@@ -179,7 +179,7 @@ LogicalResult Advice::tryFormat(FormatEvidence evidence, StringRef low,
                                 const EngineModel &reference) {
   AutocastPipelineOptions options;
   options.low = low.str();
-  options.policy = kDefaultPolicy.str();
+  options.policy = policy;
   options.placement = Placement::Optimal;
 
   // Values keep their names, so that an operation is found by its first.
@@ -355,6 +355,9 @@ Advice::Recommendation Advice::recommend() const {
                          : StringRef(model);
     std::string text = "onnx-amp convert " + spellWord(model) + " -o " +
                        spellWord((stem + "." + suffix + ".onnx").str());
+    // TF32 has a policy of its own, by which it was tried.
+    if (policy != kDefaultPolicy && suffix != "tf32")
+      text += " --policy " + spellWord(policy);
     for (const std::string &option : options)
       text += " " + spellWord(option);
     return text;

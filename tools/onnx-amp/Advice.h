@@ -38,7 +38,7 @@ struct FormatEvidence {
 class Advice {
 public:
   double tolerance = 0.01;
-  std::string model, data;
+  std::string model, data, policy;
 
   /// Runs the model in every format. Fails after an error of the context.
   mlir::LogicalResult collect(mlir::ModuleOp module, Engine &engine);

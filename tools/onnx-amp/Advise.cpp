@@ -10,6 +10,7 @@
 #include "FatalErrors.h"
 #include "Messages.h"
 #include "ModelFile.h"
+#include "PolicyArgument.h"
 #include "ProgressLine.h"
 
 #include "amp/Support/Quoted.h"
@@ -35,6 +36,11 @@ int amp::runAdvise(const llvm::opt::InputArgList &arguments) {
   advice.model = paths[0];
   advice.data = arguments.getLastArgValue(OPT_data);
   advice.tolerance = *tolerance;
+  advice.policy = arguments.getLastArgValue(OPT_policy, kDefaultPolicy);
+  // To fail before anything is run.
+  int code = ExitSuccess;
+  if (!loadPolicy(advice.policy, code))
+    return code;
   setFatalErrorSubject(quoted(paths[0]));
 
   MLIRContext &context = makeContext();
@@ -46,6 +52,7 @@ int amp::runAdvise(const llvm::opt::InputArgList &arguments) {
   ModuleOp module = readModel(paths[0], &context, options, bytes).release();
   if (!module)
     return ExitFailure;
+  warnOfUnmatched(module, advice.policy);
   errors.setSubject(quoted(paths[0]));
   llvm::Expected<Engine> engine = Engine::create(*engineOptions);
   if (!engine)

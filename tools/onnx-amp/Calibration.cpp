@@ -11,10 +11,14 @@
 
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Dialect/AMP/Annotations.h"
+#include "amp/Dialect/ONNX/OperatorTable.h"
+#include "amp/Interfaces/AutocastOpInterface.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace amp;
 using namespace mlir;
@@ -58,6 +62,9 @@ static std::vector<MeasuredValue> readValues(const json::Object &response,
       return object->getInteger(field).value_or(0);
     };
     value.name = object->getString("name").value_or("").str();
+    if (const json::Array *scope = object->getArray("scope"))
+      for (const json::Value &part : *scope)
+        value.scope.push_back(part.getAsString().value_or("").str());
     if (const json::Array *shape = object->getArray("shape"))
       for (const json::Value &size : *shape)
         value.shape.push_back(size.getAsInteger().value_or(0));
@@ -73,6 +80,48 @@ static std::vector<MeasuredValue> readValues(const json::Object &response,
     values.push_back(std::move(value));
   }
   return values;
+}
+
+/// The parts of a scope and a name, of which none has a line break.
+static std::string spellPlace(ArrayRef<std::string> scope, StringRef name) {
+  return llvm::join(scope, "\n") + "\n" + name.str();
+}
+
+/// The scope of what is in a region of `op`, as the engine spells it.
+static std::vector<std::string> getScope(Region *region) {
+  Operation *op = region->getParentOp();
+  if (auto function = dyn_cast<func::FuncOp>(op)) {
+    if (function.getSymName() == "main")
+      return {};
+    return {function.getSymName().str()};
+  }
+  std::vector<std::string> scope = getScope(op->getParentRegion());
+  StringRef attribute;
+  if (const onnx::OperatorInfo *info = onnx::lookupOperator(op->getName()))
+    if (unsigned number = region->getRegionNumber();
+        number < info->regionNames().size())
+      attribute = info->regionNames()[number];
+  scope.push_back((getOutputName(op, 0) + "." + attribute).str());
+  return scope;
+}
+
+/// The places of values inside of subgraphs and functions that the module has,
+/// constants apart. What the engine runs has others besides.
+static llvm::StringSet<> collectPlaces(ModuleOp module) {
+  llvm::StringSet<> places;
+  for (func::FuncOp function : module.getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      places.insert(spellPlace(getScope(&function.getBody()),
+                               getInterfaceName(function, "input", i)));
+  module.walk([&](Operation *op) {
+    auto autocast = dyn_cast<AutocastOpInterface>(op);
+    if (!isNode(op) || (autocast && autocast.isAutocastConstant()))
+      return;
+    std::vector<std::string> scope = getScope(op->getParentRegion());
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      places.insert(spellPlace(scope, getOutputName(op, i)));
+  });
+  return places;
 }
 
 FailureOr<Calibration> Calibration::measure(ModuleOp module, Engine &engine,
@@ -98,6 +147,13 @@ FailureOr<Calibration> Calibration::measure(ModuleOp module, Engine &engine,
   result.samples = files->size();
   result.values = readValues(*response, "ranges");
   result.inputs = readValues(*response, "inputs");
+  result.inside = readValues(*response, "inside");
+  llvm::StringSet<> places = collectPlaces(module);
+  llvm::erase_if(result.inside, [&](const MeasuredValue &value) {
+    return !places.contains(spellPlace(value.scope, value.name));
+  });
+  for (auto [i, value] : llvm::enumerate(result.inside))
+    result.insideOf[spellPlace(value.scope, value.name)] = i;
   for (auto [i, value] : llvm::enumerate(result.values))
     result.valueOf[value.name] = i;
   for (auto [i, value] : llvm::enumerate(result.inputs))
@@ -110,19 +166,25 @@ FailureOr<Calibration> Calibration::measure(ModuleOp module, Engine &engine,
 //===----------------------------------------------------------------------===//
 
 const MeasuredValue *Calibration::lookup(Value value) const {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    if (!function || function.getSymName() != "main")
-      return nullptr;
-    auto found = inputOf.find(getInputName(argument));
-    return found == inputOf.end() ? nullptr : &inputs[found->second];
+  auto find = [](const llvm::StringMap<size_t> &places,
+                 ArrayRef<MeasuredValue> measured, StringRef place) {
+    auto found = places.find(place);
+    return found == places.end() ? nullptr : &measured[found->second];
+  };
+  std::vector<std::string> scope = getScope(value.getParentRegion());
+  if (auto result = dyn_cast<OpResult>(value)) {
+    StringRef name = getOutputName(result.getOwner(), result.getResultNumber());
+    return scope.empty() ? find(valueOf, values, name)
+                         : find(insideOf, inside, spellPlace(scope, name));
   }
-  auto function = dyn_cast<func::FuncOp>(value.getDefiningOp()->getParentOp());
-  if (!function || function.getSymName() != "main")
+  auto argument = cast<BlockArgument>(value);
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (!function)
     return nullptr;
-  auto found = valueOf.find(getOutputName(
-      value.getDefiningOp(), cast<OpResult>(value).getResultNumber()));
-  return found == valueOf.end() ? nullptr : &values[found->second];
+  if (scope.empty())
+    return find(inputOf, inputs, getInputName(argument));
+  StringRef name = getInterfaceName(function, "input", argument.getArgNumber());
+  return find(insideOf, inside, spellPlace(scope, name));
 }
 
 std::optional<Shape> Calibration::getShape(Value value) const {
@@ -132,7 +194,6 @@ std::optional<Shape> Calibration::getShape(Value value) const {
 }
 
 void Calibration::annotate(ModuleOp module) const {
-  auto main = module.lookupSymbol<func::FuncOp>("main");
   Builder builder(module.getContext());
   auto getRanges = [&](ValueRange range) {
     bool any = false;
@@ -146,12 +207,16 @@ void Calibration::annotate(ModuleOp module) const {
     }
     return any ? builder.getArrayAttr(entries) : ArrayAttr();
   };
-  if (ArrayAttr ranges = getRanges(main.getArguments()))
-    main->setAttr(AMPDialect::kArgumentRanges, ranges);
-  for (Operation &op : main.getBody().front())
-    if (isNode(&op))
-      if (ArrayAttr ranges = getRanges(op.getResults()))
-        op.setAttr(AMPDialect::kRanges, ranges);
+  module.walk([&](Operation *op) {
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (function && !function.isExternal()) {
+      if (ArrayAttr ranges = getRanges(function.getArguments()))
+        op->setAttr(AMPDialect::kArgumentRanges, ranges);
+    } else if (isNode(op)) {
+      if (ArrayAttr ranges = getRanges(op->getResults()))
+        op->setAttr(AMPDialect::kRanges, ranges);
+    }
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,7 +225,7 @@ void Calibration::annotate(ModuleOp module) const {
 
 static json::Array toValue(ArrayRef<MeasuredValue> values) {
   json::Array array;
-  for (const MeasuredValue &value : values)
+  for (const MeasuredValue &value : values) {
     array.push_back(json::Object{
         {"name", value.name},
         {"shape", json::Array(value.shape)},
@@ -172,6 +237,9 @@ static json::Array toValue(ArrayRef<MeasuredValue> values) {
         {"lowest_exponent", value.lowestExponent},
         {"histogram", json::Array(value.histogram)},
     });
+    if (!value.scope.empty())
+      (*array.back().getAsObject())["scope"] = json::Array(value.scope);
+  }
   return array;
 }
 
@@ -190,13 +258,13 @@ json::Object Calibration::toJSON(ModuleOp module) const {
                        {"depth", work->depth}});
   }
   return json::Object{
-      {"data", json::fixUTF8(data)},         {"samples", samples},
-      {"values", toValue(values)},           {"inputs", toValue(inputs)},
-      {"reductions", std::move(reductions)},
+      {"data", json::fixUTF8(data)}, {"samples", samples},
+      {"values", toValue(values)},   {"inputs", toValue(inputs)},
+      {"inside", toValue(inside)},   {"reductions", std::move(reductions)},
   };
 }
 
 std::string Calibration::toText() const {
   return quoted(data) + ": " + formatPlural(samples, "sample") + ", " +
-         formatPlural(values.size(), "value") + " measured";
+         formatPlural(values.size() + inside.size(), "value") + " measured";
 }

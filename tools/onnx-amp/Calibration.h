@@ -17,6 +17,10 @@ namespace amp {
 /// What the values of one tensor were like, in all samples together.
 struct MeasuredValue {
   std::string name;
+  /// Where it is: the name of its function, if that is not the main graph, and
+  /// for each subgraph the first output of its node and its attribute, as in
+  /// "y.then_branch". Empty for values of the main graph.
+  std::vector<std::string> scope;
   /// Of the last sample.
   Shape shape;
   uint64_t count = 0, zeros = 0, nan = 0, infinite = 0;
@@ -32,8 +36,8 @@ struct MeasuredValue {
   uint64_t countBelow(int64_t exponent) const;
 };
 
-/// The values of a model's main graph, measured on data. Inside of subgraphs
-/// and functions nothing is measured.
+/// The values of a model, measured on data: of its main graph, and of subgraphs
+/// and functions as often as they ran.
 class Calibration {
 public:
   /// Fails after an error of the module's context.
@@ -62,8 +66,9 @@ public:
 private:
   std::string data;
   size_t samples = 0;
-  std::vector<MeasuredValue> values, inputs;
-  llvm::StringMap<size_t> valueOf, inputOf;
+  /// Inputs of functions are among those inside.
+  std::vector<MeasuredValue> values, inputs, inside;
+  llvm::StringMap<size_t> valueOf, inputOf, insideOf;
 };
 
 } // namespace amp

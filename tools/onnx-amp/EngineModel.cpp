@@ -103,6 +103,13 @@ FailureOr<EngineModel> EngineModel::write(ModuleOp module, const Engine &engine,
 
   OwningOpRef<ModuleOp> copy = module.clone();
   removeAnnotations(*copy);
+  // By which the engine tells what is inside of a node, whatever becomes of the
+  // names of its outputs.
+  copy->walk([&](Operation *op) {
+    if (isNode(op) && op->getNumRegions() > 0)
+      op->setAttr(ONNXDialect::kName,
+                  StringAttr::get(op->getContext(), getOutputName(op, 0)));
+  });
   PassManager passes(module.getContext());
   passes.enableVerifier(false);
   passes.addPass(createInferTypes());

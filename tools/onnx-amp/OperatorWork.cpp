@@ -8,6 +8,8 @@
 
 #include "ModelStatistics.h"
 
+#include "amp/Interfaces/AutocastOpInterface.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -39,8 +41,10 @@ enum class Kind {
   ConvTranspose,
   Recurrent,
   Einsum,
-  Reduction, ///< of all that the result does not have
-  LastAxis,  ///< of one axis, mostly the last, which the result still has
+  Attention,
+  ProjectedAttention, ///< with the weights of query, key and value
+  Reduction,          ///< of all that the result does not have
+  LastAxis, ///< of one axis, mostly the last, which the result still has
 };
 } // namespace
 
@@ -52,6 +56,10 @@ static Kind getKind(StringRef name) {
                   .Case("ConvTranspose", Kind::ConvTranspose)
                   .Cases({"RNN", "GRU", "LSTM"}, Kind::Recurrent)
                   .Case("Einsum", Kind::Einsum)
+                  .Cases({"Attention", "com.microsoft:MultiHeadAttention",
+                          "com.microsoft:GroupQueryAttention"},
+                         Kind::Attention)
+                  .Case("com.microsoft:Attention", Kind::ProjectedAttention)
                   .Cases({"GlobalAveragePool", "GlobalLpPool"}, Kind::Reduction)
                   .Cases({"Softmax", "LogSoftmax", "LayerNormalization",
                           "RMSNormalization", "CumSum"},
@@ -81,6 +89,66 @@ static std::optional<double> getEinsumProduct(Operation *op, ShapeOf shapeOf) {
   for (auto [label, size] : sizes)
     product *= double(size);
   return product;
+}
+
+/// The shape of the input at this position of the operator's definition.
+static std::optional<Shape> getInputShape(Operation *op, unsigned position,
+                                          ShapeOf shapeOf) {
+  auto autocast = dyn_cast<AutocastOpInterface>(op);
+  for (unsigned i = 0; autocast && i < op->getNumOperands(); ++i)
+    if (autocast.getOperandPosition(i) == position)
+      return shapeOf(op->getOperand(i));
+  return std::nullopt;
+}
+
+/// Of every query with every key, and of what comes out with every value; how
+/// many a mask leaves out is not known. Keys are B x T x ... or B x H x T x D,
+/// and may come with the query.
+static std::optional<OperatorWork> getAttentionWork(Operation *op,
+                                                    StringRef name,
+                                                    double elements,
+                                                    ShapeOf shapeOf) {
+  std::optional<Shape> query = getInputShape(op, 0, shapeOf);
+  if (!query || query->size() < 3)
+    return std::nullopt;
+  // Several of query, key and value in one tensor.
+  std::optional<Shape> key = getInputShape(op, 1, shapeOf);
+  bool isPacked = query->size() == 5 || !key;
+  const Shape &keys = isPacked ? *query : *key;
+  if (keys.size() < 3)
+    return std::nullopt;
+  double length = double(keys[keys.size() == 4 ? 2 : 1]);
+  unsigned pastPosition = llvm::StringSwitch<unsigned>(name)
+                              .Case("Attention", 4)
+                              .Case("com.microsoft:MultiHeadAttention", 6)
+                              .Default(3);
+  std::optional<Shape> past = getInputShape(op, pastPosition, shapeOf);
+  if (past && past->size() == 4)
+    length += double((*past)[2]);
+  double queries = isPacked ? elements : double(countElements(*query));
+  return OperatorWork{2 * (queries + elements) * length,
+                      std::max<int64_t>(int64_t(length), 1), true};
+}
+
+/// The same, and the products that query, key and value come from.
+static std::optional<OperatorWork>
+getProjectedAttentionWork(Operation *op, const Shape &result, ShapeOf shapeOf) {
+  std::optional<Shape> input = getInputShape(op, 0, shapeOf);
+  std::optional<Shape> weights = getInputShape(op, 1, shapeOf);
+  if (!input || input->size() != 3 || !weights || weights->size() != 2 ||
+      result.size() != 3)
+    return std::nullopt;
+  double length = double((*input)[1]);
+  std::optional<Shape> past = getInputShape(op, 4, shapeOf);
+  if (past && past->size() == 5) // 2 x B x H x P x D
+    length += double((*past)[3]);
+  double rows = double((*input)[0]) * double((*input)[1]);
+  double valueWidth = double(result[2]);
+  double queryWidth = (double((*weights)[1]) - valueWidth) / 2;
+  return OperatorWork{2 * rows *
+                          (double(countElements(*weights)) +
+                           (queryWidth + valueWidth) * length),
+                      std::max((*weights)[0], int64_t(length)), true};
 }
 
 std::optional<OperatorWork> amp::getWork(Operation *op, ShapeOf shapeOf) {
@@ -147,6 +215,10 @@ std::optional<OperatorWork> amp::getWork(Operation *op, ShapeOf shapeOf) {
       return std::nullopt;
     return product(2 * *all, elements > 0 ? *all / elements : 1);
   }
+  case Kind::Attention:
+    return getAttentionWork(op, name, elements, shapeOf);
+  case Kind::ProjectedAttention:
+    return getProjectedAttentionWork(op, *result, shapeOf);
   case Kind::Reduction: {
     if (!first)
       return std::nullopt;

@@ -85,7 +85,8 @@ defm dtype : Setting<"dtype", "fp16|bf16|tf32|none", [ConvertOption],
     "tf32 changes no types: it marks what may multiply in it;\n"
     "none reads, verifies and writes, and changes nothing">;
 
-defm policy : Setting<"policy", "NAME|FILE", [ConvertOption, PolicyOption],
+defm policy : Setting<"policy", "NAME|FILE",
+    [ConvertOption, PolicyOption, AdviseOption],
     "Which operations run in the low format: a preset\n"
     "of 'onnx-amp policy list' or a YAML file\n"
     "(default: inference)">;

@@ -38,7 +38,7 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The errors of probes, in a file.
+/// The ranking of nodes and the errors of probes, in a file.
 class SearchState {
 public:
   /// Reads the file, if there is one. Fails if it is of another search.
@@ -51,15 +51,28 @@ public:
                                  : std::optional<double>(found->second);
   }
   /// Adds the error of a probe and writes the file.
-  llvm::Error add(StringRef key, double error);
+  llvm::Error add(StringRef key, double error) {
+    errors[key] = error;
+    return write();
+  }
+  /// Positions of candidates; none before they are ranked.
+  ArrayRef<size_t> getRanking() const { return ranking; }
+  /// Sets them and writes the file.
+  llvm::Error setRanking(ArrayRef<size_t> positions) {
+    ranking.assign(positions.begin(), positions.end());
+    return write();
+  }
   void remove() {
     if (!path.empty())
       (void)llvm::sys::fs::remove(path);
   }
 
 private:
+  llvm::Error write() const;
+
   std::string path, fingerprint;
   llvm::StringMap<double> errors;
+  std::vector<size_t> ranking;
 };
 } // namespace
 
@@ -87,11 +100,13 @@ llvm::Expected<SearchState> SearchState::open(StringRef path,
   // Null stands for an infinite error.
   for (const auto &[key, error] : *probes)
     state.errors[key] = error.getAsNumber().value_or(kInfinity);
+  if (const json::Array *ranking = object->getArray("ranking"))
+    for (const json::Value &position : *ranking)
+      state.ranking.push_back(position.getAsUINT64().value_or(0));
   return state;
 }
 
-llvm::Error SearchState::add(StringRef key, double error) {
-  errors[key] = error;
+llvm::Error SearchState::write() const {
   if (path.empty())
     return llvm::Error::success();
   json::Object probes;
@@ -99,8 +114,10 @@ llvm::Error SearchState::add(StringRef key, double error) {
     probes[entry.first()] = std::isfinite(entry.second)
                                 ? json::Value(entry.second)
                                 : json::Value(nullptr);
-  json::Value text =
-      json::Object{{"search", fingerprint}, {"probes", std::move(probes)}};
+  json::Object state{{"search", fingerprint}, {"probes", std::move(probes)}};
+  if (!ranking.empty())
+    state["ranking"] = json::Array(ranking);
+  json::Value text = std::move(state);
   llvm::Error problem =
       llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
         stream << llvm::formatv("{0:2}\n", text);
@@ -175,7 +192,9 @@ private:
   using Nodes = std::vector<size_t>; // positions in `candidates`, sorted
 
   LogicalResult findCandidates();
+  /// Of the file, where it has one, as that takes a conversion and a run.
   LogicalResult rank();
+  bool readRanking();
   /// The error with these nodes in float32.
   FailureOr<double> probe(const Nodes &kept);
   FailureOr<bool> passes(const Nodes &kept);
@@ -242,7 +261,21 @@ LogicalResult Search::findCandidates() {
   return success(bool(copy));
 }
 
+/// False if there is none, or not one of these candidates.
+bool Search::readRanking() {
+  ranking = state.getRanking();
+  std::vector<bool> isRanked(candidates.size());
+  for (size_t position : ranking) {
+    if (position >= isRanked.size() || isRanked[position])
+      return false;
+    isRanked[position] = true;
+  }
+  return ranking.size() == candidates.size();
+}
+
 LogicalResult Search::rank() {
+  if (readRanking())
+    return success();
   ranking.resize(candidates.size());
   std::iota(ranking.begin(), ranking.end(), 0);
   OwningOpRef<ModuleOp> copy = convertCopy(module, pipeline);
@@ -280,7 +313,7 @@ LogicalResult Search::rank() {
   llvm::sort(ranking, [&](size_t a, size_t b) {
     return added[a] != added[b] ? added[a] > added[b] : a < b;
   });
-  return success();
+  return report(context, state.setRanking(ranking));
 }
 
 void Search::mark(const Nodes &kept, bool isMarked) {

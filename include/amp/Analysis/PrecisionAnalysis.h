@@ -104,6 +104,8 @@ struct PrecisionDecision {
   llvm::SmallVector<mlir::FloatType, 2> elementTypes;
   /// It multiplies in tf32, although what it reads and writes is float32.
   bool computesTF32 = false;
+  /// It moves data only, and nothing holds it in the format that it has.
+  bool isTransparent = false;
   /// One line, for people.
   mlir::StringAttr reason;
   /// What the policy says, where the reason does not begin with it; else null.

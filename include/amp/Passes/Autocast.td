@@ -146,12 +146,21 @@ def InsertCasts : Pass<"amp-insert-casts", "::mlir::ModuleOp"> {
 }
 
 def OptimizeCasts : Pass<"amp-optimize-casts", "::mlir::ModuleOp"> {
-  let summary = "Remove amp.cast operations where no value changes";
+  let summary = "Remove and move amp.cast operations where no value changes";
   let description = [{
     Folds casts of casts that did not round, merges casts of one value to one
     type into one, right after the value's definition, and erases casts that
     nobody reads. Only `amp.cast` is touched: a model's own casts are someone's
     rounding. So is a cast of a cast that rounded.
+
+    An operation that moves data only (`amp.transparent`, which is consumed)
+    runs in another format if the casts around it, together with it, move fewer
+    bytes then (amp/Analysis/CostModel.h): casts that widen sink below it, and a
+    cast below it gives way to one that its operand has already. What is read by
+    others stays what it was, bit by bit.
+
+    A cast that one branch alone reads is done there. One in a loop of a value
+    from outside is done outside, and one in both branches before them.
 
     Before:
 
@@ -159,18 +168,27 @@ def OptimizeCasts : Pass<"amp-optimize-casts", "::mlir::ModuleOp"> {
     %0 = amp.cast %x : tensor<4xf16> to tensor<4xf32>
     %1 = amp.cast %0 : tensor<4xf32> to tensor<4xf16>
     %y = t.relu %1 : (tensor<4xf16>) -> tensor<4xf16>
+    %2 = t.transpose %0 {amp.transparent} : (tensor<4xf32>) -> tensor<4xf32>
+    %3 = amp.cast %2 : tensor<4xf32> to tensor<4xf16>
     ```
 
     After:
 
     ```mlir
     %y = t.relu %x : (tensor<4xf16>) -> tensor<4xf16>
+    %2 = t.transpose %x : (tensor<4xf16>) -> tensor<4xf16>
     ```
   }];
+  let options = [
+    ListOption<"dimensions", "dim", "std::string",
+               "NAME=SIZE: what a dynamic dimension of this name is taken for">,
+  ];
   let statistics = [
     Statistic<"numFolded", "folded", "Casts folded into other values">,
     Statistic<"numMerged", "merged", "Casts merged with one like it">,
     Statistic<"numDead", "dead", "Casts erased that nobody read">,
+    Statistic<"numMoved", "moved", "Operations that casts moved past">,
+    Statistic<"numPlaced", "placed", "Casts moved into branches">,
   ];
 }
 

@@ -195,6 +195,12 @@ LogicalResult AMPDialect::verifyOperationAttribute(Operation *op,
     return verifyRanges(op, attribute, op->getNumResults());
   if (name == kArgumentRanges)
     return verifyArgumentRanges(op, attribute);
+  if (name == kTransparent) {
+    if (isa<UnitAttr>(value))
+      return success();
+    return op->emitOpError() << "expects attribute '" << name
+                             << "' to be 'unit', but got " << value;
+  }
   if (name != kCategory && name != kReason && name != kRule &&
       name != kOverflow && name != kCompute && name != kKeep)
     return op->emitOpError()

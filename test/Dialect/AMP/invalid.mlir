@@ -204,3 +204,11 @@ func.func @keep_no_string(%x: tensor<4xf32>) {
   %0 = t.relu %x {amp.keep} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @transparent(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expects attribute 'amp.transparent' to be 'unit', but got "yes"}}
+  %0 = t.relu %x {amp.transparent = "yes"} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}

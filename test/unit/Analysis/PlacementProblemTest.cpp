@@ -211,3 +211,24 @@ TEST(PlacementProblem, Reasons) {
   EXPECT_EQ(problem.getState(sum), State::Implied);
   EXPECT_EQ(problem.getState(addend), State::Low);
 }
+
+/// A state that begins in float32 is joined to it if what is low already, and
+/// would have had a choice, carries the state around; else it is free.
+TEST(PlacementProblem, CarriedByWhatIsLow) {
+  for (bool isCarried : {true, false}) {
+    PlacementProblem problem;
+    problem.addOperation();
+    Variable state = problem.addVariable(/*saving=*/100);
+    problem.addOperation();
+    Variable body = problem.addLowVariable();
+    problem.addValue(state, /*castCost=*/6);
+    problem.addUser(isCarried ? body : kLow);
+    problem.addValue(body, /*castCost=*/6);
+    problem.addUser(state, Use::Flows);
+    problem.addValue(kFloat32, /*castCost=*/6);
+    problem.addUser(state, Use::Flows);
+    problem.solve();
+    EXPECT_EQ(problem.getState(state), isCarried ? State::Implied : State::Low);
+    EXPECT_TRUE(problem.isLow(body));
+  }
+}

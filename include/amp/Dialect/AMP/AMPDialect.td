@@ -28,6 +28,7 @@ def AMP_Dialect : Dialect {
     | `amp.result_types` | an operation with regions and control flow, a function | array: per result its element type or `unit` |
     | `amp.argument_types` | the same | array: per region an array, per argument of its first block its element type or `unit` |
     | `amp.overflow` | a constant | string `saturate` (the default) or `infinity`: what finite values beyond a narrower format's range become |
+    | `amp.transparent` | an operation with AutocastOpInterface | unit: it moves data only, and may do so in any format that it admits |
     | `amp.compute` | an operation with AutocastOpInterface | string `tf32`: it multiplies numbers rounded to 8 exponent and 10 mantissa bits, although what it reads and writes is float32 |
     | `amp.category` | an operation with AutocastOpInterface | string: the policy's category |
     | `amp.reason` | the same | string: why it runs in the format that it runs in |
@@ -36,7 +37,8 @@ def AMP_Dialect : Dialect {
     | `amp.argument_ranges` | a function | array: the same per argument |
     | `amp.keep` | an operation with AutocastOpInterface | string: why it, and all in its regions, keeps its types |
 
-    The first four are decisions, and gone after `amp-insert-casts`. `amp.compute`
+    The first four are decisions, and gone after `amp-insert-casts`;
+    `amp.transparent` goes with `amp-optimize-casts`. `amp.compute`
     is a property of the program from then on, for whatever lowers the operation.
     The next three are for people and reports. The last three come from
     measurements, before `amp-annotate-precision`, which reads them and leaves
@@ -52,6 +54,7 @@ def AMP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kArgumentTypes =
         "amp.argument_types";
     static constexpr ::llvm::StringLiteral kOverflow = "amp.overflow";
+    static constexpr ::llvm::StringLiteral kTransparent = "amp.transparent";
     static constexpr ::llvm::StringLiteral kCompute = "amp.compute";
     static constexpr ::llvm::StringLiteral kCategory = "amp.category";
     static constexpr ::llvm::StringLiteral kReason = "amp.reason";
