@@ -58,6 +58,7 @@ public:
               arguments.getBeginOperandIndex() + argument.getArgNumber()));
       }
       group.targets.push_back(argument);
+      group.argument = {function.original, argument.getArgNumber()};
       group.low = chooseLow(group);
       if (group.sources.size() == function.calls.size())
         addGroup(std::move(group));

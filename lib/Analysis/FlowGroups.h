@@ -29,6 +29,8 @@ struct FlowGroup {
   /// The function whose result `result` this is; null for other groups.
   mlir::Operation *function = nullptr;
   unsigned result = 0;
+  /// The argument that this is, of the function or of its copies.
+  std::optional<std::pair<mlir::Operation *, unsigned>> argument;
   /// What the group is where it is low: the low format of the operations around
   /// it if they agree, else the program's.
   FloatFormat low;

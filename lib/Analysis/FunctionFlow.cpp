@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace amp;
 
-FunctionFlow::FunctionFlow(ModuleOp module) {
+FunctionFlow::FunctionFlow(ModuleOp module, const Originals &originals) {
   SymbolTableCollection symbols;
   SmallVector<CallOpInterface> calls;
   bool anyPrivate = false;
@@ -23,6 +23,8 @@ FunctionFlow::FunctionFlow(ModuleOp module) {
       return;
     Function &entry = functions[op];
     entry.isInterface = !function.isPrivate() || function.isExternal();
+    Operation *original = originals.lookup(op);
+    entry.original = original ? original : op;
     anyPrivate |= !entry.isInterface;
     for (Block &block : function.getFunctionBody())
       if (!block.empty() && block.back().getNumSuccessors() == 0)

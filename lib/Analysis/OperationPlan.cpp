@@ -42,22 +42,6 @@ static ShapedType getTypeAt(AutocastOpInterface op, unsigned position) {
   return operand ? dyn_cast<ShapedType>(operand.getType()) : ShapedType();
 }
 
-/// The names of what an operation is part of.
-static SmallVector<std::string> getScopes(AutocastOpInterface op) {
-  SmallVector<std::string> scopes;
-  op.getAutocastScopes(scopes);
-  for (Operation *parent = op->getParentOp(); parent;
-       parent = parent->getParentOp()) {
-    if (auto autocast = dyn_cast<AutocastOpInterface>(parent)) {
-      scopes.push_back(autocast.getAutocastNodeName().str());
-      autocast.getAutocastScopes(scopes);
-    } else if (auto function = dyn_cast<FunctionOpInterface>(parent)) {
-      scopes.push_back(function.getName().str());
-    }
-  }
-  return scopes;
-}
-
 namespace {
 /// The values of a constant of float32.
 struct Float32Constant {
@@ -131,7 +115,9 @@ Decision OperationPlans::decide(AutocastOpInterface op) {
   auto attribute = [&](StringRef name) {
     return op.getAutocastAttribute(name);
   };
-  auto scopes = [&] { return getScopes(op); };
+  auto isInScope = [&](const void *rule, auto matches) {
+    return scopes.contains(op, rule, matches);
+  };
 
   OperationDescription description;
   description.domain = op.getAutocastDomain();
@@ -145,7 +131,7 @@ Decision OperationPlans::decide(AutocastOpInterface op) {
   description.operandAbsmax = operandAbsmax;
   description.reductionLength = reductionLength;
   description.attribute = attribute;
-  description.scopes = scopes;
+  description.isInScope = isInScope;
   description.low = low;
   return policy->decide(description);
 }

@@ -13,6 +13,7 @@
 #ifndef AMP_LIB_ANALYSIS_OPERATIONPLAN_H
 #define AMP_LIB_ANALYSIS_OPERATIONPLAN_H
 
+#include "CallScopes.h"
 #include "MeasuredRanges.h"
 #include "StaticRanges.h"
 
@@ -117,7 +118,7 @@ private:
       : policy(&policy), low(options.low),
         ranges(module, options.low, options.rangeMargin),
         bounds(module, options.useEstimates),
-        useEstimates(options.useEstimates),
+        useEstimates(options.useEstimates), scopes(module),
         keepName(
             mlir::StringAttr::get(module.getContext(), AMPDialect::kKeep)) {}
   mlir::StringAttr getKeptByAttribute(mlir::Operation *op) const {
@@ -156,6 +157,7 @@ private:
   MeasuredRanges ranges;
   StaticRanges bounds;
   bool useEstimates;
+  CallScopes scopes;
   mlir::StringAttr keepName;
   llvm::SmallVector<OperationPlan, 0> plans;
   llvm::DenseMap<mlir::Operation *, unsigned> planOf;

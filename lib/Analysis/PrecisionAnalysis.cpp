@@ -390,12 +390,13 @@ amp::findUnsupported(ModuleOp module, const Policy &policy,
 
 FailureOr<PrecisionAnalysis>
 PrecisionAnalysis::compute(ModuleOp module, const Policy &policy,
-                           const PrecisionOptions &options) {
+                           const PrecisionOptions &options,
+                           const FunctionFlow::Originals &originals) {
   FailureOr<OperationPlans> plans =
       OperationPlans::compute(module, policy, options);
   if (failed(plans))
     return failure();
-  FunctionFlow functions(module);
+  FunctionFlow functions(module, originals);
   InterfaceTypes interfaces(functions, policy, options, *plans);
   PrecisionPlanner planner(module, *plans, functions, interfaces, options);
   if (failed(planner.run()))

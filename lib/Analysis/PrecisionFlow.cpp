@@ -124,9 +124,10 @@ public:
     FloatFormat format;
     /// The same without constants that may adopt another format.
     FloatFormat dataFormat;
-    /// They do: what they are does not count.
+    /// They do.
     bool adopts = false;
     SmallVector<Value, 2> targets;
+    std::optional<std::pair<Operation *, unsigned>> argument;
   };
 
   explicit ControlFlow(ArrayRef<FlowGroup> flowGroups) {
@@ -137,7 +138,7 @@ public:
         groupOfSource[source] = groups.size();
       targets.insert(group.targets.begin(), group.targets.end());
       groups.push_back({group.low, FloatFormat::bottom(), FloatFormat::bottom(),
-                        false, group.targets});
+                        false, group.targets, group.argument});
     }
   }
 
@@ -149,11 +150,23 @@ public:
 
   /// Lets constants adopt the low format where they alone hold a group back,
   /// and forgets what has flowed; returns false if there is nothing to be had.
+  /// A call that passes a constant alone agrees with the other calls of its
+  /// function, though each has a copy.
   bool adoptConstants() {
+    DenseMap<std::pair<Operation *, unsigned>, FloatFormat> passed;
+    for (const Group &group : groups)
+      if (group.argument) {
+        FloatFormat &format = passed[*group.argument];
+        format = FloatFormat::join(format, group.dataFormat);
+      }
     bool changes = false;
-    for (Group &group : groups)
-      if (group.format != group.low && group.dataFormat == group.low)
+    for (Group &group : groups) {
+      FloatFormat data = group.dataFormat;
+      if (data.isBottom() && group.argument)
+        data = passed.lookup(*group.argument);
+      if (group.format != group.low && data == group.low)
         changes = group.adopts = true;
+    }
     if (changes)
       for (Group &group : groups)
         group.format = group.dataFormat = FloatFormat::bottom();
@@ -272,6 +285,8 @@ private:
     while (!solver.changed.empty()) {
       Value value = solver.changed.pop_back_val();
       FloatFormat format = getLatticeElement(value)->getValue();
+      if (format.isBottom())
+        continue;
       bool isConstant = plans.isConstant(value);
       for (OpOperand &use : value.getUses()) {
         ControlFlow::Group *group = controlFlow.getGroupOf(use);
@@ -279,12 +294,12 @@ private:
           continue;
         bool adopts = isConstant && plans.fits(value, group->low);
         // Low in the group's own format, or not at all.
-        FloatFormat flowing = format.isBottom() || format == group->low
-                                  ? format
+        FloatFormat flowing = format == group->low || (adopts && group->adopts)
+                                  ? group->low
                                   : FloatFormat::fp32();
         if (!adopts)
           group->dataFormat = FloatFormat::join(group->dataFormat, flowing);
-        if ((adopts && group->adopts) || group->format.contains(flowing))
+        if (group->format.contains(flowing))
           continue;
         group->format = FloatFormat::join(group->format, flowing);
         for (Value target : group->targets) {

@@ -25,6 +25,12 @@ StringRef amp::getArgumentName(FunctionOpInterface function,
   });
 }
 
+void amp::getScopes(Operation *op, SmallVectorImpl<std::string> &scopes) {
+  for (Dialect *dialect : op->getContext()->getLoadedDialects())
+    if (auto *names = dialect->getRegisteredInterface<FunctionNamesInterface>())
+      names->getScopes(op, scopes);
+}
+
 StringRef amp::getResultName(FunctionOpInterface function, unsigned result) {
   return askDialects(function, [&](const FunctionNamesInterface &names) {
     return names.getResultName(function, result);

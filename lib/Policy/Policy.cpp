@@ -268,10 +268,7 @@ static bool matchesNames(const Setting &setting,
     return false;
   if (setting.scopes.empty())
     return true;
-  if (!op.scopes)
-    return false;
-  llvm::SmallVector<std::string> scopes = op.scopes();
-  return llvm::any_of(scopes, [&](const std::string &name) {
+  return op.isInScope && op.isInScope(&setting, [&](llvm::StringRef name) {
     return matchesAny(setting.scopes, name);
   });
 }

@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FunctionCopies.h"
+
 #include "amp/Analysis/PrecisionAnalysis.h"
 #include "amp/Analysis/RegionFlow.h"
 #include "amp/Dialect/AMP/AMPDialect.h"
@@ -31,7 +33,8 @@ public:
 private:
   FailureOr<Policy> loadPolicy();
   FailureOr<PrecisionOptions> getOptions(const Policy &policy);
-  void annotateOperations(const PrecisionAnalysis &analysis);
+  void annotateOperations(const PrecisionAnalysis &analysis,
+                          const FunctionCopies &copies);
   void annotateOverflows(const PrecisionAnalysis &analysis);
   void annotateRegions(Operation *op, const PrecisionAnalysis &analysis);
   void annotateFunction(FunctionOpInterface function,
@@ -157,8 +160,10 @@ void AnnotatePrecisionPass::annotateFunction(
 }
 
 void AnnotatePrecisionPass::annotateOperations(
-    const PrecisionAnalysis &analysis) {
+    const PrecisionAnalysis &analysis, const FunctionCopies &copies) {
   for (const PrecisionDecision &decision : analysis.getDecisions()) {
+    if (copies.isUnused(decision.operation))
+      continue;
     ArrayAttr precision = toAttribute(decision.elementTypes);
     Annotations annotations;
     annotations.add(AMPDialect::kPrecision, precision);
@@ -202,10 +207,15 @@ void AnnotatePrecisionPass::runOnOperation() {
   FailureOr<PrecisionOptions> options = getOptions(*policy);
   if (failed(options))
     return signalPassFailure();
-  FailureOr<PrecisionAnalysis> analysis =
-      PrecisionAnalysis::compute(getOperation(), *policy, *options);
+  FunctionCopies copies(getOperation());
+  if (specialize)
+    copies.create();
+  FailureOr<PrecisionAnalysis> analysis = PrecisionAnalysis::compute(
+      getOperation(), *policy, *options, copies.getOriginals());
   if (failed(analysis))
     return signalPassFailure();
+
+  numCopies += copies.merge(*analysis);
 
   removeAnnotations(getOperation(),
                     {AMPDialect::kPrecision, AMPDialect::kResultTypes,
@@ -213,7 +223,7 @@ void AnnotatePrecisionPass::runOnOperation() {
                      AMPDialect::kTransparent, AMPDialect::kCompute,
                      AMPDialect::kCategory, AMPDialect::kReason,
                      AMPDialect::kRule});
-  annotateOperations(*analysis);
+  annotateOperations(*analysis, copies);
   annotateOverflows(*analysis);
   getOperation().walk([&](Operation *op) {
     if (auto function = dyn_cast<FunctionOpInterface>(op))
@@ -221,4 +231,5 @@ void AnnotatePrecisionPass::runOnOperation() {
     else if (hasRegionFlow(op))
       annotateRegions(op, *analysis);
   });
+  copies.eraseUnused();
 }

@@ -8,6 +8,7 @@
 
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Dialect/ONNX/ElementType.h"
+#include "amp/Dialect/ONNX/FunctionIdentity.h"
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/OpsetUpgrade.h"
@@ -138,6 +139,7 @@ struct ConvertAMPToONNXPass final
       else
         convertCompute(op);
     });
+    onnx::identifyCopies(getOperation());
     llvm::SetVector<func::FuncOp> functions;
     WalkResult result = getOperation()->walk([&](CastOp cast) {
       if (auto function = cast->getParentOfType<func::FuncOp>();

@@ -292,7 +292,7 @@ func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-SAME: attributes {amp.argument_types = {{\[}}[f16]], amp.result_types = [f16]}
 func.func private @callee(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK: t.relu
-  // CHECK-SAME: float16 moves 32 bytes less
+  // CHECK-SAME: float16 moves 16 bytes less
   %0 = t.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

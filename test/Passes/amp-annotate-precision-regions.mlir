@@ -1,6 +1,6 @@
-// RUN: amp-test-opt %s --split-input-file --amp-annotate-precision="policy=%S/Inputs/policy.yaml" \
+// RUN: amp-test-opt %s --split-input-file --amp-annotate-precision="policy=%S/Inputs/policy.yaml specialize=false" \
 // RUN:   | FileCheck %s
-// RUN: amp-test-opt %s --split-input-file --amp-annotate-precision="policy=%S/Inputs/policy.yaml low=bf16" \
+// RUN: amp-test-opt %s --split-input-file --amp-annotate-precision="policy=%S/Inputs/policy.yaml low=bf16 specialize=false" \
 // RUN:   | FileCheck %s --check-prefix=BF16
 
 // Branches that agree, and that don't; a value of outside counts as itself.

@@ -49,7 +49,7 @@ def test_decisions_equal_the_oracles(
 ) -> None:
     for seed in range(1000 if pytestconfig.getoption("--full") else 25):
         program = generate(seed)
-        flag = f"--amp-annotate-precision={options(low, keep_io_types)}"
+        flag = f"--amp-annotate-precision={options(low, keep_io_types)} specialize=false"
         text = run(build_dir, print_program(program), flag).decode()
         oracle = Oracle(program, LOW[low], keep_io_types)
         operations = {operation.name: operation for operation in oracle.operations}
@@ -82,3 +82,40 @@ def test_pipeline_is_idempotent_and_deterministic(
         assert run(build_dir, once, flag) == once, seed
         # Bytecode lists the uses of values in another order.
         assert run(build_dir, run(build_dir, program, "--emit-bytecode"), flag) == once, seed
+
+
+def test_copies_are_bounded(build_dir: Path) -> None:
+    """Functions each of which calls the next one twice: a copy for each call would be 2 ** 40."""
+    depth = 40
+    types = "(tensor<4xf32>) -> tensor<4xf32>"
+    lines = [
+        "func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {",
+        "%y = t.matmul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>",
+        f"%0 = func.call @f0(%y) : {types}",
+        f"%1 = t.softmax %x : {types}",
+        f"%2 = func.call @f0(%1) : {types}",
+        "return %0, %2 : tensor<4xf32>, tensor<4xf32>",
+        "}",
+    ]
+    for index in range(depth):
+        inner = f"func.call @f{index + 1}(" if index + 1 < depth else "t.relu "
+        end = ")" if index + 1 < depth else ""
+        lines += [
+            f"func.func private @f{index}(%x: tensor<4xf32>) -> tensor<4xf32> {{",
+            f"%0 = {inner}%x{end} : {types}",
+            f"%1 = {inner}%0{end} : {types}",
+            "return %1 : tensor<4xf32>",
+            "}",
+        ]
+    tool = build_dir / "bin" / "amp-test-opt"
+    flag = f"--amp-annotate-precision=policy={POLICY}"
+    result = subprocess.run(
+        [tool, flag], input="\n".join(lines), capture_output=True, check=True, text=True
+    )
+    text = (
+        "is shared by all of its 16384 calls: to look at each alone, functions with more than "
+        "100000 operations would have to be copied"
+    )
+    assert f"remark: {text}" in result.stderr
+    functions = result.stdout.count("func.func ")
+    assert depth + 1 < functions <= 2 * depth + 1

@@ -15,6 +15,7 @@
 #include "amp/Interfaces/ElementTypes.h"
 #include "amp/Support/Quoted.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/Format.h"
@@ -40,11 +41,24 @@ void ConversionReport::collectBefore(ModuleOp module) {
     if (!op.isAutocastConstant() && llvm::any_of(getFormats(op), isLow))
       lowBefore.insert(op);
   });
+  for (auto function : module.getOps<func::FuncOp>()) {
+    functionsBefore.insert(function);
+    uint64_t &count =
+        nodesOfFunctions[function->getAttr(onnx::ONNXDialect::kFunction)];
+    function.walk([&](Operation *op) { count += isNode(op); });
+  }
 }
 
 void ConversionReport::collectAfter(ModuleOp module) {
   after = ModelStatistics::collect(module);
   opsetAfter = onnx::getOpsetVersion(module, "");
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (functionsBefore.contains(function))
+      continue;
+    ++copiedFunctions;
+    copiedNodes += nodesOfFunctions.lookup(
+        function->getAttr(onnx::ONNXDialect::kFunction));
+  }
   std::optional<FunctionFlow> functions;
   std::optional<CostModel> costs;
   if (explained) {
@@ -131,7 +145,7 @@ std::string ConversionReport::toText() const {
     stream << ": " << dtype << " by policy " << quoted(policy) << "\n";
 
   uint64_t alreadyLow = count(Fate::AlreadyLow);
-  line("nodes") << before.nodes;
+  line("nodes") << countNodes();
   if (dtype != "none") {
     uint64_t float32 = llvm::count_if(
         nodes, [](const Node &node) { return node.isFloat32(); });
@@ -142,11 +156,14 @@ std::string ConversionReport::toText() const {
     stream << float32 << " float32, ";
     if (others)
       stream << others << " in other formats, ";
-    stream << before.nodes - nodes.size() << " without a choice";
+    stream << countNodes() - nodes.size() << " without a choice";
     if (!count(Fate::Lowered) && !alreadyLow && count(Fate::Kept))
       stream << "; --explain says why";
     stream << "\n";
     line("casts") << insertedCasts << " inserted\n";
+    if (copiedFunctions)
+      line("functions") << copiedFunctions << " copied, with "
+                        << formatPlural(copiedNodes, "node") << "\n";
   } else {
     stream << "\n";
   }
@@ -234,9 +251,8 @@ std::string ConversionReport::Node::explain() const {
     text += "; " + formatPlural(castsIn, "cast") + " in";
   if (castsOut)
     text += (castsIn ? ", " : "; ") + formatPlural(castsOut, "cast") + " out";
-  // Where that was the reason, it has been said.
-  std::string said = llvm::formatv(" moves {0} bytes less", savedBytes);
-  if (savedBytes && !reason.ends_with(said))
+  // Where that was the reason, it has been said: of a function, for one call.
+  if (savedBytes && !reason.ends_with(" bytes less"))
     text += "; saves " + formatBytes(savedBytes);
   return text;
 }
@@ -372,11 +388,11 @@ std::string ConversionReport::toJSON(bool withExplanation) const {
       {"output", toValue(output)},
       {"dtype", dtype},
       {"policy", toValue(policy)},
-      {"nodes", json::Object{{"total", before.nodes},
+      {"nodes", json::Object{{"total", countNodes()},
                              {"lowered", count(Fate::Lowered)},
                              {"already_low", count(Fate::AlreadyLow)},
                              {"kept", count(Fate::Kept)},
-                             {"without_choice", before.nodes - nodes.size()}}},
+                             {"without_choice", countNodes() - nodes.size()}}},
       {"categories", std::move(categories)},
       {"opset", json::Object{{"before", opsetBefore.value_or(0)},
                              {"after", opsetAfter.value_or(0)}}},
@@ -384,6 +400,7 @@ std::string ConversionReport::toJSON(bool withExplanation) const {
       {"total_casts", after.casts + insertedCasts},
       {"bytes",
        json::Object{{"before", bytesBefore()}, {"after", bytesAfter()}}},
+      {"copied_functions", copiedFunctions},
       {"external_bytes", json::Object{{"before", before.externalBytes()},
                                       {"after", externalAfter()}}},
       {"weights", json::Object{{"before", toValue(before.weights)},

@@ -93,6 +93,7 @@ private:
 
   void explain(Node &node, mlir::Operation *op, CostModel &costs) const;
   uint64_t count(Fate fate) const;
+  uint64_t countNodes() const { return before.nodes + copiedNodes; }
   /// Model and data files together.
   uint64_t bytesBefore() const { return inputBytes + before.externalBytes(); }
   uint64_t bytesAfter() const { return outputSizes.model + externalAfter(); }
@@ -107,6 +108,10 @@ private:
   /// Versions of ai.onnx; none if the model does not import it.
   std::optional<int64_t> opsetBefore, opsetAfter;
   llvm::DenseSet<mlir::Operation *> lowBefore;
+  /// The nodes of each local function, by what ONNX says of it.
+  llvm::DenseMap<mlir::Attribute, uint64_t> nodesOfFunctions;
+  llvm::DenseSet<mlir::Operation *> functionsBefore;
+  uint64_t copiedFunctions = 0, copiedNodes = 0;
   std::vector<Node> nodes;
   uint64_t insertedCasts = 0;
   std::vector<Constant> constants;

@@ -27,9 +27,14 @@ public:
     /// Someone else may rely on its types: it is public or a declaration, or
     /// its name is used otherwise than by a call.
     bool isInterface = true;
+    /// The function that this is a copy of, or the function itself.
+    mlir::Operation *original = nullptr;
   };
+  /// Functions by their copies.
+  using Originals = llvm::DenseMap<mlir::Operation *, mlir::Operation *>;
 
-  explicit FunctionFlow(mlir::ModuleOp module);
+  explicit FunctionFlow(mlir::ModuleOp module,
+                        const Originals &originals = Originals());
 
   /// Every function, in program order, but those with a call that passes fewer
   /// arguments, or takes fewer results, than there are: nothing is known of

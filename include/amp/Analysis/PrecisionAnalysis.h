@@ -44,7 +44,9 @@
 // low format if everything else that meets there is low even where the constant
 // is float32. In optimal placement only what a loop carries around and back,
 // past no operation of a fixed format, is joined, constants included: a sum
-// stays as precise as it begins. All else that meets is free.
+// stays as precise as it begins. All else that meets is free. Whether callers
+// meet in a function at all is not for the analysis to say:
+// amp-annotate-precision gives calls copies of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +54,7 @@
 #define AMP_ANALYSIS_PRECISIONANALYSIS_H
 
 #include "amp/Analysis/CostModel.h"
+#include "amp/Analysis/FunctionFlow.h"
 #include "amp/Analysis/Placement.h"
 #include "amp/Policy/FloatRounding.h"
 #include "amp/Policy/Policy.h"
@@ -118,10 +121,12 @@ class PrecisionAnalysis {
 public:
   /// Analyses a module. Fails, with a diagnostic at the operation, if the
   /// policy bans one. Takes time linear in operations, operands and the bytes
-  /// of constants, each of which is read once, by several threads.
+  /// of constants, each of which is read once, by several threads. `originals`
+  /// tells which functions are copies for single calls.
   static llvm::FailureOr<PrecisionAnalysis>
   compute(mlir::ModuleOp module, const Policy &policy,
-          const PrecisionOptions &options);
+          const PrecisionOptions &options,
+          const FunctionFlow::Originals &originals = FunctionFlow::Originals());
 
   /// One for each operation with AutocastOpInterface and float operands or
   /// results, in program order; constants and operations with control flow

@@ -32,11 +32,19 @@ def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
   let description = [{
     Asks the policy for the category of each operation, chooses formats (what
     the placements are is said in amp/Analysis/PrecisionAnalysis.h) and writes
-    the decisions, with their reasons, into attributes. Changes nothing else.
-    The attributes are described with the `amp` dialect; those of an earlier run
+    the decisions, with their reasons, into attributes. Changes nothing else,
+    except that functions are copied whose calls disagree. The attributes are described with the `amp` dialect; those of an earlier run
     are replaced. Measured ranges (`amp.ranges`, `amp.argument_ranges`) and
     `amp.keep`, where they are, count; so does what RangeOpInterface knows of
     bounds and of statistics (docs/numerics.md).
+
+    A private function that only calls refer to gets a body for each kind of
+    call: calls for which the same is decided inside share one, the first ones
+    the function itself, and `@f_1` is the first copy of `@f`. To find that out,
+    each call has a copy for a while, callers first; where these would have more
+    than 100000 operations (a constant counts one more for each KiB), all calls
+    of the function share its body, a remark says so, and the function takes the join of what they pass. So do recursive
+    functions, and what they call. With `specialize=false` all functions do.
 
     Fails if the policy can't be had, or bans an operation.
 
@@ -89,12 +97,15 @@ def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
     Option<"reasons", "reasons", "bool", /*default=*/"true",
            "Write amp.category, amp.reason and amp.rule as well, which only "
            "people read">,
+    Option<"specialize", "specialize", "bool", /*default=*/"true",
+           "Copy functions whose callers disagree">,
   ];
   let statistics = [
     Statistic<"numLow", "low", "Operations that run in the low format">,
     Statistic<"numFloat32", "float32",
               "Operations that could move, and run in float32">,
     Statistic<"numFixed", "fixed", "Operations with floats that can't move">,
+    Statistic<"numCopies", "copies", "Copies of functions made">,
   ];
 }
 

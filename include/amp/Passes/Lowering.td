@@ -125,7 +125,9 @@ def ConvertAMPToONNX : Pass<"amp-to-onnx", "::mlir::ModuleOp"> {
     `amp.cast` becomes `onnx.Cast`. The default value of an input whose type has
     changed is rounded to the new type. A local function of another opset than
     the model's gets the model's where a Cast came in that is not the same in
-    both, as ONNX wants it, if its other operators are.
+    both, as ONNX wants it, if its other operators are. Copies of a local
+    function become overloads of it, `amp1`, `amp2` and so on, or before IR
+    version 10 functions of another name, `f_amp1`.
 
     Before:
 

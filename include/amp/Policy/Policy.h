@@ -106,10 +106,13 @@ struct OperationDescription {
   /// The value of the attribute of this name, or its default: a number in
   /// decimal digits, or a text.
   llvm::function_ref<std::optional<std::string>(llvm::StringRef)> attribute;
-  /// The names of what the operation is part of: of the modules of the program
-  /// that it was exported from, their classes, the local function, and the
-  /// nodes whose subgraphs hold it.
-  llvm::function_ref<llvm::SmallVector<std::string>()> scopes;
+  /// True if `matches` holds for the name of something that the operation is
+  /// part of: of the modules of the program that it was exported from, their
+  /// classes, its function and the nodes around it, and of what calls that
+  /// function is part of. Of one `rule`, `matches` is always the same.
+  llvm::function_ref<bool(const void *rule,
+                          llvm::function_ref<bool(llvm::StringRef)> matches)>
+      isInScope;
   /// The program's low format; bottom counts as "not known".
   FloatFormat low;
 };

@@ -22,6 +22,32 @@ using namespace mlir;
 
 namespace amp::onnx {
 
+/// PyTorch's exporter writes where a node comes from into its metadata:
+/// `namespace` is ": Model/encoder: pkg.Encoder/linear: aten.linear.default", a
+/// path of the module's qualified name and its class.
+void addExportedScopes(Operation *op, SmallVectorImpl<std::string> &scopes) {
+  auto fields = op->getAttrOfType<DictionaryAttr>(ONNXDialect::kNode);
+  auto metadata =
+      fields ? fields.getAs<ArrayAttr>("metadata_props") : ArrayAttr();
+  if (!metadata)
+    return;
+  for (Attribute entry : metadata) {
+    auto pair = dyn_cast<DictionaryAttr>(entry);
+    auto key = pair ? pair.getAs<StringAttr>("key") : StringAttr();
+    auto value = pair ? pair.getAs<StringAttr>("value") : StringAttr();
+    if (!key || key != "namespace" || !value)
+      continue;
+    SmallVector<StringRef> levels;
+    value.getValue().split(levels, '/', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    for (StringRef level : levels) {
+      auto [module, className] = level.split(": ");
+      for (StringRef name : {module, className})
+        if (!name.trim().empty())
+          scopes.push_back(name.trim().str());
+    }
+  }
+}
+
 namespace {
 
 /// A tensor constant of a `Constant` node: `value`, `value_float` or
@@ -45,32 +71,6 @@ TypedAttr repeatedValue(Operation *op) {
     return tensor.getValue();
   Type f32 = Float32Type::get(op->getContext());
   return DenseElementsAttr::get(RankedTensorType::get({1}, f32), 0.0f);
-}
-
-/// PyTorch's exporter writes where a node comes from into its metadata:
-/// `namespace` is ": Model/encoder: pkg.Encoder/linear: aten.linear.default", a
-/// path of the module's qualified name and its class.
-void addScopes(Operation *op, SmallVectorImpl<std::string> &scopes) {
-  auto fields = op->getAttrOfType<DictionaryAttr>(ONNXDialect::kNode);
-  auto metadata =
-      fields ? fields.getAs<ArrayAttr>("metadata_props") : ArrayAttr();
-  if (!metadata)
-    return;
-  for (Attribute entry : metadata) {
-    auto pair = dyn_cast<DictionaryAttr>(entry);
-    auto key = pair ? pair.getAs<StringAttr>("key") : StringAttr();
-    auto value = pair ? pair.getAs<StringAttr>("value") : StringAttr();
-    if (!key || key != "namespace" || !value)
-      continue;
-    SmallVector<StringRef> levels;
-    value.getValue().split(levels, '/', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-    for (StringRef level : levels) {
-      auto [module, className] = level.split(": ");
-      for (StringRef name : {module, className})
-        if (!name.trim().empty())
-          scopes.push_back(name.trim().str());
-    }
-  }
 }
 
 /// A cast to the type that its operand has moves data only.
@@ -115,7 +115,7 @@ struct Model : AutocastOpInterface::FallbackModel<Model> {
 
   void getAutocastScopes(Operation *op,
                          SmallVectorImpl<std::string> &scopes) const {
-    addScopes(op, scopes);
+    addExportedScopes(op, scopes);
   }
   std::optional<std::string> getAutocastAttribute(Operation *op,
                                                   StringRef name) const {

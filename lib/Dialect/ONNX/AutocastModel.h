@@ -16,6 +16,11 @@ namespace amp::onnx {
 /// interfaces and for operations that are no operator.
 void *lookupAutocastModel(mlir::TypeID interfaceID, mlir::OperationName name);
 
+/// Adds the names of what a node was part of in the program that it was
+/// exported from.
+void addExportedScopes(mlir::Operation *node,
+                       mlir::SmallVectorImpl<std::string> &scopes);
+
 } // namespace amp::onnx
 
 #endif // AMP_LIB_DIALECT_ONNX_AUTOCASTMODEL_H

@@ -10,6 +10,8 @@
 #include "ONNXBytecode.h"
 #include "RangeModel.h"
 
+#include "amp/Dialect/ONNX/FunctionIdentity.h"
+#include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/Schema.h"
 #include "amp/Interfaces/DimensionNames.h"
@@ -46,6 +48,18 @@ struct FunctionNames final : FunctionNamesInterface {
   StringRef getResultName(FunctionOpInterface function,
                           unsigned result) const final {
     return getName(function, "output", result);
+  }
+
+  void getScopes(Operation *op,
+                 SmallVectorImpl<std::string> &scopes) const final {
+    if (isa<CallOp>(op)) {
+      if (auto name = op->getAttrOfType<StringAttr>(ONNXDialect::kName))
+        scopes.push_back(name.str());
+      addExportedScopes(op, scopes);
+    } else if (std::optional<FunctionIdentity> identity =
+                   FunctionIdentity::of(op)) {
+      scopes.push_back(identity->getOriginalName());
+    }
   }
 
 private:

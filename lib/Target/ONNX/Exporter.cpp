@@ -306,7 +306,7 @@ LogicalResult Exporter::writeNodes(Block &block, uint32_t field) {
 
 LogicalResult Exporter::writeNode(Operation *op) {
   auto fields = op->getAttrOfType<DictionaryAttr>(ONNXDialect::kNode);
-  StringRef opType, domain;
+  StringRef opType, domain, overload;
   if (const onnx::OperatorInfo *info = onnx::lookupOperator(op->getName())) {
     opType = info->name;
     domain = info->domain;
@@ -327,6 +327,8 @@ LogicalResult Exporter::writeNode(Operation *op) {
       domain = name.getValue();
     if (domain == "ai.onnx")
       domain = "";
+    if (auto name = function.getAs<StringAttr>("overload"))
+      overload = name.getValue();
   } else {
     return op->emitError("operation '")
            << op->getName() << "' is no ONNX operator and can't be exported";
@@ -371,7 +373,14 @@ LogicalResult Exporter::writeNode(Operation *op) {
     writer.bytes(::onnx::NodeProto::kDomainFieldNumber, domain);
   if (failed(writeAttributes(op, fields)))
     return failure();
-  encodeFields(::onnx::NodeProto::descriptor(), fields, writer);
+  if (!isa<onnx::CallOp>(op)) {
+    encodeFields(::onnx::NodeProto::descriptor(), fields, writer);
+    return success();
+  }
+  // The callee's, whatever it was at the import.
+  if (!overload.empty())
+    writer.bytes(::onnx::NodeProto::kOverloadFieldNumber, overload);
+  encodeFields(::onnx::NodeProto::descriptor(), fields, writer, {"overload"});
   return success();
 }
 

@@ -415,11 +415,12 @@ TEST(PolicyTest, ConditionsOnNames) {
   auto ask = [](OperationDescription &op, const Policy &policy) {
     StringRef outputs[] = {"first", "second"};
     op.outputNames = outputs;
-    auto scopes = [] {
-      return llvm::SmallVector<std::string>{"encoder", "encoder.layer.0",
-                                            "pkg.Layer"};
+    auto isInScope = [](const void *,
+                        llvm::function_ref<bool(StringRef)> matches) {
+      return matches("encoder") || matches("encoder.layer.0") ||
+             matches("pkg.Layer");
     };
-    op.scopes = scopes;
+    op.isInScope = isInScope;
     return policy.decide(op).category == Category::Allow;
   };
   EXPECT_TRUE(holds("outputs: seco.*", ask));
