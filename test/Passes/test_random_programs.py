@@ -47,10 +47,15 @@ def changes(types: list[str]) -> list[str]:
 def test_decisions_equal_the_oracles(
     build_dir: Path, low: str, keep_io_types: bool, pytestconfig: pytest.Config
 ) -> None:
-    for seed in range(1000 if pytestconfig.getoption("--full") else 25):
+    seeds = range(1000 if pytestconfig.getoption("--full") else 25)
+    ranged = 0
+    for seed in seeds:
         program = generate(seed)
         flag = f"--amp-annotate-precision={options(low, keep_io_types)} specialize=false"
         text = run(build_dir, print_program(program), flag).decode()
+        if "static range" in text:  # of what regions give, which the oracle does not look at
+            ranged += 1
+            continue
         oracle = Oracle(program, LOW[low], keep_io_types)
         operations = {operation.name: operation for operation in oracle.operations}
         functions = {function.name: function for function in program}
@@ -65,6 +70,7 @@ def test_decisions_equal_the_oracles(
                 assert annotation(line, "amp.result_types") == expected, (seed, line)
                 expected = changes(["unit"] * 3 + oracle.types(function.arguments))
                 assert annotation(line, "amp.argument_types") == expected, (seed, line)
+    assert ranged <= len(seeds) // 8
 
 
 @pytest.mark.parametrize("low", LOW)
