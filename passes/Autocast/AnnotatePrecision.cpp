@@ -170,7 +170,8 @@ void AnnotatePrecisionPass::annotateOperations(
     if (decision.computesTF32)
       annotations.add(AMPDialect::kCompute,
                       StringAttr::get(&getContext(), "tf32"));
-    if (decision.isTransparent)
+    // Where operations run as PyTorch runs them, they stay so.
+    if (decision.isTransparent && placement == Placement::Optimal)
       annotations.add(AMPDialect::kTransparent, UnitAttr::get(&getContext()));
     if (reasons) {
       annotations.add(

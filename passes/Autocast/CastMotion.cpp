@@ -188,13 +188,17 @@ bool CastMotion::move(AutocastOpInterface op, const Data &data,
       return false;
     }
   }
+  // What rounds stays where the policy put it: some of these operations give
+  // another result for a number that was rounded before (Sign).
+  if (!isExact)
+    return false;
   // Of constants alone there is nothing to say.
   if (constants.size() == sources.size())
     return false;
 
   // 2. Who would read it: what casts it to this type, and others by a cast
   // back, if that gives what they have read before.
-  bool canCastBack = isExact && isExactCast(wanted, present);
+  bool canCastBack = isExactCast(wanted, present);
   for (OpResult result : data.results) {
     if (!isa<TensorType>(result.getType()))
       return false;

@@ -178,15 +178,16 @@ func.func @fence(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf16>) {
   return %2, %6 : tensor<4xf32>, tensor<4xf16>
 }
 
-// A cast below gives way to the one that the operand has: to either side, and
-// not if anybody reads what is between.
+// A cast below gives way to the one that the operand has, if it widens; what
+// rounds stays where it is.
 
 // CHECK-LABEL: func.func @hoisted
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf16>
 func.func @hoisted(%x: tensor<4xf32>, %y: tensor<4xf16>)
     -> (tensor<4xf16>, tensor<4xf16>, tensor<4xf32>, tensor<4xf32>) {
   // CHECK-NEXT: %[[XLOW:.*]] = amp.cast %[[X]]
-  // CHECK-NEXT: %[[XMOVED:.*]] = t.transpose %[[XLOW]] : (tensor<4xf16>) -> tensor<4xf16>
+  // CHECK-NEXT: %[[XMOVED:.*]] = t.transpose %[[X]] : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: %[[XROUNDED:.*]] = amp.cast %[[XMOVED]]
   %0 = amp.cast %x : tensor<4xf32> to tensor<4xf16>
   %1 = t.transpose %x {amp.transparent} : (tensor<4xf32>) -> tensor<4xf32>
   %2 = amp.cast %1 : tensor<4xf32> to tensor<4xf16>
@@ -195,7 +196,7 @@ func.func @hoisted(%x: tensor<4xf32>, %y: tensor<4xf16>)
   %3 = amp.cast %y : tensor<4xf16> to tensor<4xf32>
   %4 = t.transpose %y {amp.transparent} : (tensor<4xf16>) -> tensor<4xf16>
   %5 = amp.cast %4 : tensor<4xf16> to tensor<4xf32>
-  // CHECK-NEXT: return %[[XLOW]], %[[XMOVED]], %[[YUP]], %[[YMOVED]]
+  // CHECK-NEXT: return %[[XLOW]], %[[XROUNDED]], %[[YUP]], %[[YMOVED]]
   return %0, %2, %3, %5 : tensor<4xf16>, tensor<4xf16>, tensor<4xf32>, tensor<4xf32>
 }
 

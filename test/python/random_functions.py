@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import onnx
@@ -33,7 +34,7 @@ class Generator:
         return f"{prefix}{self.count}"
 
     def node(
-        self, op: str, inputs: list[str], outputs: list[str], **options: object
+        self, op: str, inputs: list[str], outputs: list[str], **options: Any
     ) -> onnx.NodeProto:
         return helper.make_node(op, inputs, outputs, name=self.name("n"), **options)
 

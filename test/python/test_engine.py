@@ -365,6 +365,8 @@ def test_nothing_runs_on_without_the_driver(number: int, model: Path, tmp_path: 
         [onnx_amp().path, "diff", model, model, "--data", tmp_path / "data.npz"],
         env={**os.environ, "TMPDIR": str(folder)},
         stderr=subprocess.DEVNULL,
+        # Tests that run in the background ignore SIGINT, and so would this.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert wait_until(lambda: any(folder.glob("onnx-amp*/request.json")))
     assert wait_until(lambda: has_engine(process.pid))

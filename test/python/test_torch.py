@@ -224,6 +224,7 @@ def categories() -> dict[str, str]:
         operator: category
         for category, operators in json.loads(shown.stdout).items()
         for operator in operators
+        if isinstance(operator, str)  # rules are objects
     }
 
 

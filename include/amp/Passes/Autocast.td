@@ -167,8 +167,8 @@ def OptimizeCasts : Pass<"amp-optimize-casts", "::mlir::ModuleOp"> {
     An operation that moves data only (`amp.transparent`, which is consumed)
     runs in another format if the casts around it, together with it, move fewer
     bytes then (amp/Analysis/CostModel.h): casts that widen sink below it, and a
-    cast below it gives way to one that its operand has already. What is read by
-    others stays what it was, bit by bit.
+    cast below it gives way to one that its operand has already. Casts that round
+    stay where they are. What is read stays what it was, bit by bit.
 
     A cast that one branch alone reads is done there. One in a loop of a value
     from outside is done outside, and one in both branches before them.
