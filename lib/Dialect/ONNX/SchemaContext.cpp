@@ -143,6 +143,11 @@ void ShapeValues::set(Value value, TensorShapeProto &&elements) {
     known[value.getAsOpaquePointer()] = std::move(elements);
 }
 
+void ShapeValues::forget(Value value) {
+  known.erase(value.getAsOpaquePointer());
+  constants.erase(value.getAsOpaquePointer());
+}
+
 //===----------------------------------------------------------------------===//
 // Subgraphs
 //===----------------------------------------------------------------------===//

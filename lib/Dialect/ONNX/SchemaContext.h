@@ -33,6 +33,9 @@ public:
   const ::onnx::TensorProto *getConstant(mlir::Value value);
   /// More than a shape's worth of elements are not kept.
   void set(mlir::Value value, ::onnx::TensorShapeProto &&elements);
+  /// Forgets what was known of a value, or of one that is gone and was where
+  /// it is.
+  void forget(mlir::Value value);
 
 private:
   // By reference: pointers to what is in here are handed out.

@@ -372,12 +372,24 @@ void Inferrer::inferOperation(Operation *op) {
       opset ? lookupOpSchema(info->domain, info->name, *opset) : nullptr;
   if (!schema)
     return;
-  bool withShapes = options.shapes && isSafe(op, *info);
+  // Some functions take an input of unknown type for one that is left out.
+  bool withShapes = options.shapes && isSafe(op, *info) &&
+                    (op->getNumRegions() != 0 ||
+                     llvm::none_of(op->getOperandTypes(), isUnknown));
   auto infer = [this](Region &region, ArrayRef<const TypeProto *> inputTypes,
                       std::deque<TypeProto> &results) {
     return inferRegion(region, inputTypes, results);
   };
   SchemaContext context(op, *info, withShapes ? &shapeValues : nullptr, infer);
+  if (info->domain.empty() && op->getNumOperands() != 0 &&
+      op->getNumResults() == 1 &&
+      !schema->has_type_and_shape_inference_function()) {
+    // ONNX infers the bodies of these functions: GroupNormalization and
+    // MeanVarianceNormalization, whose results are like their first inputs.
+    Type type = op->getOperand(0).getType();
+    refine(op->getResult(0), withShapes ? type : withoutShape(type));
+    return;
+  }
   try {
     schema->GetTypeAndShapeInferenceFunction()(context);
     if (withShapes && schema->has_data_propagation_function() &&
@@ -540,6 +552,62 @@ void Inferrer::run() {
 LogicalResult inferTypes(ModuleOp module, const InferenceOptions &options) {
   Inferrer(module, options).run();
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// One operation
+//===----------------------------------------------------------------------===//
+
+NodeInference::NodeInference() : values(std::make_unique<ShapeValues>()) {}
+NodeInference::~NodeInference() = default;
+
+/// What a region yields, as it stands.
+static std::vector<const TypeProto *>
+yieldedTypes(Region &region, std::deque<TypeProto> &results) {
+  std::vector<const TypeProto *> pointers;
+  if (region.empty() || region.front().empty())
+    return pointers;
+  for (Value value : region.front().back().getOperands()) {
+    TypeProto &proto = results.emplace_back();
+    if (!toProto(value.getType(), /*shapes=*/true, proto))
+      proto.Clear();
+    pointers.push_back(&proto);
+  }
+  return pointers;
+}
+
+void NodeInference::infer(Operation *op) {
+  for (Value result : op->getResults())
+    values->forget(result);
+  const OperatorInfo *info = lookupOperator(op->getName());
+  std::optional<int64_t> opset =
+      info ? getOpsetVersion(op, info->domain) : std::nullopt;
+  const OpSchema *schema =
+      opset ? lookupOpSchema(info->domain, info->name, *opset) : nullptr;
+  if (!schema)
+    return;
+  bool withShapes = isSafe(op, *info);
+  auto infer = [](Region &region, ArrayRef<const TypeProto *>,
+                  std::deque<TypeProto> &results) {
+    return yieldedTypes(region, results);
+  };
+  SchemaContext context(op, *info, withShapes ? values.get() : nullptr, infer);
+  try {
+    schema->GetTypeAndShapeInferenceFunction()(context);
+    if (withShapes && schema->has_data_propagation_function() &&
+        llvm::any_of(op->getResultTypes(), isShapeData))
+      schema->GetDataPropagationFunction()(context);
+  } catch (const std::exception &) { // NOLINT(bugprone-empty-catch)
+    // As in inferOperation().
+  }
+  for (OpResult result : op->getResults()) {
+    Type type = withSchemaElement(context.getInferredType(result), result);
+    if (!type)
+      continue;
+    result.setType(isUnknown(result.getType())
+                       ? type
+                       : mergeTypes(result.getType(), type));
+  }
 }
 
 } // namespace amp::onnx

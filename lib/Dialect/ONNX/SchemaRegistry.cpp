@@ -107,6 +107,8 @@ std::unique_ptr<Schema> convert(const OpSchema &schema) {
   result->domain = schema.domain();
   result->name = schema.Name();
   result->sinceVersion = schema.since_version();
+  result->deterministic = schema.GetNodeDeterminism() !=
+                          OpSchema::NodeDeterminism::NonDeterministic;
   result->deprecated = schema.Deprecated();
   result->minInputs = schema.min_input();
   result->maxInputs = schema.max_input();

@@ -80,6 +80,8 @@ struct Schema {
   std::string name;
   int64_t sinceVersion = 0;
   bool deprecated = false;
+  /// Gives the same for the same inputs, whenever it runs.
+  bool deterministic = true;
   std::vector<Parameter> inputs, outputs;
   int64_t minInputs = 0, maxInputs = 0, minOutputs = 0, maxOutputs = 0;
   llvm::StringMap<SchemaAttribute> attributes;

@@ -31,6 +31,22 @@ struct InferenceOptions {
 mlir::LogicalResult inferTypes(mlir::ModuleOp module,
                                const InferenceOptions &options = {});
 
+/// Infers the types of operations one at a time, in the order in which they are
+/// built: what follows from shapes and constants is remembered.
+class NodeInference {
+public:
+  NodeInference();
+  ~NodeInference();
+
+  /// Gives the results of an operation the types that follow from its operands
+  /// and attributes, and from what its regions yield. What can't be inferred
+  /// stays as it is.
+  void infer(mlir::Operation *op);
+
+private:
+  std::unique_ptr<class ShapeValues> values;
+};
+
 } // namespace amp::onnx
 
 #endif // AMP_DIALECT_ONNX_TYPEINFERENCE_H
