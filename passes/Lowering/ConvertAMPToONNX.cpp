@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConvertLossScaling.h"
+
 #include "amp/Passes/Lowering.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
@@ -147,7 +149,7 @@ struct ConvertAMPToONNXPass final
         functions.insert(function);
       return WalkResult(convertCast(cast, rewriter));
     });
-    if (result.wasInterrupted())
+    if (result.wasInterrupted() || failed(convertLossScaling(getOperation())))
       return signalPassFailure();
     if (std::optional<int64_t> version =
             onnx::getOpsetVersion(getOperation(), ""))

@@ -129,6 +129,11 @@ def ConvertAMPToONNX : Pass<"amp-to-onnx", "::mlir::ModuleOp"> {
     function become overloads of it, `amp1`, `amp2` and so on, or before IR
     version 10 functions of another name, `f_amp1`.
 
+    Loss scaling becomes arithmetic of opset 13 or later, and `If`, whatever
+    happens in a step: nothing is left to the program around the model. Each
+    rounding is the one that the operation's description names. `amp.guard` is
+    an `If` whose one branch gives the old state.
+
     Before:
 
     ```mlir

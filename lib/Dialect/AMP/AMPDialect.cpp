@@ -201,6 +201,14 @@ LogicalResult AMPDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError() << "expects attribute '" << name
                              << "' to be 'unit', but got " << value;
   }
+  if (name == kParameters) {
+    auto names = dyn_cast<ArrayAttr>(value);
+    if (names && llvm::all_of(names, llvm::IsaPred<StringAttr>))
+      return success();
+    return op->emitOpError()
+           << "expects attribute '" << name
+           << "' to be an array of strings, but got " << value;
+  }
   if (name != kCategory && name != kReason && name != kRule &&
       name != kOverflow && name != kCompute && name != kKeep)
     return op->emitOpError()

@@ -12,6 +12,8 @@
 using namespace mlir;
 using namespace amp;
 
+#include "amp/Dialect/AMP/AMPEnums.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "amp/Dialect/AMP/AMPOps.cpp.inc"
 

@@ -69,3 +69,13 @@ func.func @unknown_format(%x: tensor<4xf8E4M3FNUZ>) -> tensor<4xf8E4M3FNUZ> {
   %1 = amp.cast %0 : tensor<4xf32> to tensor<4xf8E4M3FNUZ>
   return %1 : tensor<4xf8E4M3FNUZ>
 }
+
+// Without an optimizer nothing was unscaled.
+
+// CHECK-LABEL: func.func @update_scale_after_nothing
+// CHECK-SAME: %[[S:.*]]: tensor<f32>, %[[T:.*]]: tensor<i32>
+func.func @update_scale_after_nothing(%scale: tensor<f32>, %tracker: tensor<i32>) -> (tensor<f32>, tensor<i32>) {
+  %0:2 = amp.update_scale safe %scale, %tracker
+  // CHECK-NEXT: return %[[S]], %[[T]]
+  return %0#0, %0#1 : tensor<f32>, tensor<i32>
+}

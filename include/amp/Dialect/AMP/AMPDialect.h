@@ -18,6 +18,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h.inc"
+#include "amp/Dialect/AMP/AMPEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "amp/Dialect/AMP/AMPAttributes.h.inc"

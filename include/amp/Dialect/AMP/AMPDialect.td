@@ -36,11 +36,12 @@ def AMP_Dialect : Dialect {
     | `amp.ranges` | an operation | array: per result the largest absolute value, an `f64`, that was measured on calibration data; `unit` where nothing was |
     | `amp.argument_ranges` | a function | array: the same per argument |
     | `amp.keep` | an operation with AutocastOpInterface | string: why it, and all in its regions, keeps its types |
+    | `amp.parameters` | a function | array of strings: the names of the arguments that are trained, from `amp-make-parameters` to `amp-attach-optimizer` |
 
     The first four are decisions, and gone after `amp-insert-casts`;
     `amp.transparent` goes with `amp-optimize-casts`. `amp.compute`
     is a property of the program from then on, for whatever lowers the operation.
-    The next three are for people and reports. The last three come from
+    The next three are for people and reports. The next three come from
     measurements, before `amp-annotate-precision`, which reads them and leaves
     them.
   }];
@@ -63,6 +64,7 @@ def AMP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kArgumentRanges =
         "amp.argument_ranges";
     static constexpr ::llvm::StringLiteral kKeep = "amp.keep";
+    static constexpr ::llvm::StringLiteral kParameters = "amp.parameters";
   }];
 }
 

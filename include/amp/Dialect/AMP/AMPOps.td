@@ -8,13 +8,11 @@
 #define AMP_DIALECT_AMP_AMPOPS
 
 include "amp/Dialect/AMP/AMPAttributes.td"
-include "amp/Dialect/AMP/AMPDialect.td"
+include "amp/Dialect/AMP/AMPBase.td"
+include "amp/Dialect/AMP/LossScalingOps.td"
 include "amp/Interfaces/AutocastTypeInterface.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-
-class AMP_Op<string mnemonic, list<Trait> traits = []>
-    : Op<AMP_Dialect, mnemonic, traits>;
 
 /// What has float elements for autocast: amp::getFloatElementType().
 def AMP_FloatElements : Type<
