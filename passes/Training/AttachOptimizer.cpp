@@ -1,0 +1,266 @@
+//===- AttachOptimizer.cpp - amp-attach-optimizer -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NamedValues.h"
+#include "Optimizers.h"
+#include "TrainingState.h"
+
+#include "amp/Dialect/AMP/AMPDialect.h"
+#include "amp/Dialect/ONNX/ONNXOps.h"
+#include "amp/Passes/Training.h"
+#include "amp/Support/Quoted.h"
+
+using namespace mlir;
+
+namespace amp {
+
+#define GEN_PASS_DEF_ATTACHOPTIMIZER
+#include "amp/Passes/Training.h.inc"
+
+namespace {
+
+using onnx::Expr;
+using onnx::NodeBuilder;
+using onnx::ONNXDialect;
+
+/// A parameter, and what an update changes besides.
+struct Parameter {
+  std::string name;
+  BlockArgument value;
+  Value gradient;
+  SmallVector<OptimizerSlot> slots;
+  SmallVector<BlockArgument> slotValues;
+};
+
+class AttachOptimizerPass
+    : public impl::AttachOptimizerBase<AttachOptimizerPass> {
+public:
+  using AttachOptimizerBase::AttachOptimizerBase;
+
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main || main.getBody().empty()) {
+      getOperation().emitError("has no main graph to train");
+      return signalPassFailure();
+    }
+    if (failed(attach(main)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult attach(func::FuncOp main);
+  LogicalResult findParameters(func::FuncOp main);
+  LogicalResult readSettings(func::FuncOp main);
+  void addSlots(func::FuncOp main);
+  SmallVector<Value> update(OpBuilder &builder, func::FuncOp main,
+                            ArrayRef<Value> gradients, Value count);
+
+  std::shared_ptr<const Optimizer> rule; // passes are copied
+  SmallVector<Parameter> parameters;
+};
+
+LogicalResult AttachOptimizerPass::readSettings(func::FuncOp main) {
+  llvm::StringMap<double> numbers;
+  for (StringRef setting : settings) {
+    auto [name, text] = setting.split('=');
+    double number = 0;
+    if (text.getAsDouble(number))
+      return main.emitError()
+             << "settings: expected NAME=NUMBER, but got " << quoted(setting);
+    numbers[name] = number;
+  }
+  llvm::Expected<std::unique_ptr<Optimizer>> created =
+      Optimizer::create(optimizer, numbers);
+  if (!created)
+    return main.emitError() << llvm::toString(created.takeError());
+  rule = std::move(*created);
+  return success();
+}
+
+/// The inputs whose gradients are outputs, which end here.
+LogicalResult AttachOptimizerPass::findParameters(func::FuncOp main) {
+  constexpr StringLiteral kSuffix = "_grad";
+  Block &block = main.getBody().front();
+  Operation *terminator = block.getTerminator();
+  NamedValues named(main);
+  auto fields = main->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);
+  auto outputs = fields ? fields.getAs<ArrayAttr>("output") : ArrayAttr();
+  SmallVector<Attribute> kept;
+  SmallVector<Value> returned;
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    auto entry = outputs && i < outputs.size()
+                     ? dyn_cast<DictionaryAttr>(outputs[i])
+                     : DictionaryAttr();
+    auto name = entry ? entry.getAs<StringAttr>("name") : StringAttr();
+    StringRef base = name ? name.getValue() : StringRef();
+    BlockArgument parameter;
+    if (base.consume_back(kSuffix))
+      parameter = dyn_cast_if_present<BlockArgument>(named.lookup(base));
+    if (!parameter) {
+      returned.push_back(value);
+      kept.push_back(entry ? Attribute(entry)
+                           : DictionaryAttr::get(main.getContext()));
+      continue;
+    }
+    auto type = dyn_cast<RankedTensorType>(parameter.getType());
+    if (!type || !type.hasStaticShape() || !type.getElementType().isF32())
+      return main.emitError() << "parameter " << quoted(base)
+                              << " expects float32 and a static shape, but is "
+                              << parameter.getType();
+    parameters.push_back({base.str(), parameter, value, {}, {}});
+  }
+  if (parameters.empty())
+    return main.emitError("has no input 'X' with an output 'X_grad': "
+                          "amp-differentiate makes them");
+  terminator->setOperands(returned);
+  NamedAttrList entries(fields);
+  entries.set("output", ArrayAttr::get(main.getContext(), kept));
+  main->setAttr(ONNXDialect::kGraph, entries.getDictionary(main.getContext()));
+  return success();
+}
+
+void AttachOptimizerPass::addSlots(func::FuncOp main) {
+  Type f32 = Float32Type::get(main.getContext());
+  for (Parameter &parameter : parameters) {
+    auto type = cast<RankedTensorType>(parameter.value.getType());
+    parameter.slots = rule->getSlots(type.getShape());
+    for (const OptimizerSlot &slot : parameter.slots)
+      parameter.slotValues.push_back(addInput(
+          main, parameter.name + "." + slot.name,
+          DenseElementsAttr::get(RankedTensorType::get(slot.shape, f32),
+                                 static_cast<float>(slot.initial))));
+  }
+}
+
+/// The new parameters, then the new slots, in their order, then the new count.
+SmallVector<Value> AttachOptimizerPass::update(OpBuilder &builder,
+                                               func::FuncOp main,
+                                               ArrayRef<Value> gradients,
+                                               Value count) {
+  NodeBuilder b(builder, main);
+  Type f64 = builder.getF64Type();
+  Expr next = b.apply("Add", {count, b.integer(1)});
+  Expr number = b.cast(next, f64);
+  Expr rate =
+      b.number(learningRate < 0 ? rule->getDefaultRate() : learningRate, f64);
+  double decay = weightDecay < 0 ? rule->getDefaultWeightDecay() : weightDecay;
+  SmallVector<Value> changed, slots;
+  for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients)) {
+    ParameterUpdate step{
+        b, b.expr(parameter.value), b.expr(gradient), rate, number, decay, {}};
+    for (Value slot : parameter.slotValues)
+      step.slots.push_back(b.expr(slot));
+    rule->update(step);
+    changed.push_back(step.parameter);
+    llvm::append_range(slots, step.slots);
+  }
+  llvm::append_range(changed, slots);
+  changed.push_back(next);
+  return changed;
+}
+
+LogicalResult AttachOptimizerPass::attach(func::FuncOp main) {
+  if (failed(readSettings(main)) || failed(findParameters(main)))
+    return failure();
+  Builder types(main.getContext());
+  auto scalar = [&](Type element) {
+    return RankedTensorType::get({}, element);
+  };
+  addSlots(main);
+  Value count =
+      addInput(main, "amp.step",
+               DenseElementsAttr::get(scalar(types.getI64Type()), int64_t(0)));
+  NamedValues named(main);
+  Value scale = seed.empty() ? Value() : named.lookup(seed);
+  if (!seed.empty() && !isa_and_present<BlockArgument>(scale))
+    return main.emitError() << "seed: no input is named " << quoted(seed);
+
+  OpBuilder builder(main.getBody().front().getTerminator());
+  Location loc = main.getLoc();
+  SmallVector<Value> gradients;
+  for (Parameter &parameter : parameters)
+    gradients.push_back(parameter.gradient);
+  // Gradients of float32 parameters are float32.
+  Value found;
+  SmallVector<StatePair> pairs;
+  auto mode = ScalerModeAttr::get(main.getContext(), scalerMode == "torch"
+                                                         ? ScalerMode::Torch
+                                                         : ScalerMode::Safe);
+  if (scale) {
+    SmallVector<Type> results(ValueRange(gradients).getTypes());
+    results.push_back(scalar(types.getI1Type()));
+    auto unscale =
+        UnscaleOp::create(builder, loc, results, mode, gradients, scale);
+    gradients.assign(unscale.getUnscaled().begin(),
+                     unscale.getUnscaled().end());
+    found = unscale.getFoundInf();
+  }
+  if (clipNorm > 0) {
+    SmallVector<Type> results(ValueRange(gradients).getTypes());
+    results.push_back(scalar(types.getF32Type()));
+    auto clip = ClipGradNormOp::create(builder, loc, results, gradients,
+                                       types.getF64FloatAttr(clipNorm),
+                                       types.getF64FloatAttr(1e-6));
+    gradients.assign(clip.getClipped().begin(), clip.getClipped().end());
+  }
+
+  SmallVector<Value> state;
+  SmallVector<std::string> names;
+  for (Parameter &parameter : parameters) {
+    state.push_back(parameter.value);
+    names.push_back(parameter.name);
+  }
+  for (Parameter &parameter : parameters)
+    for (auto [slot, value] :
+         llvm::zip_equal(parameter.slots, parameter.slotValues)) {
+      state.push_back(value);
+      names.push_back(parameter.name + "." + slot.name);
+    }
+  state.push_back(count);
+  names.push_back("amp.step");
+
+  SmallVector<Value> next;
+  if (found) {
+    auto guard = GuardOp::create(builder, loc, ValueRange(state).getTypes(),
+                                 found, state);
+    OpBuilder inside = OpBuilder::atBlockBegin(&guard.getBody().emplaceBlock());
+    SmallVector<Value> changed = update(inside, main, gradients, count);
+    for (auto [value, old] : llvm::zip_equal(changed, state))
+      value.setType(old.getType());
+    YieldOp::create(inside, loc, changed);
+    llvm::append_range(next, guard.getNewState());
+  } else {
+    next = update(builder, main, gradients, count);
+  }
+  if (scale && isDynamic) {
+    std::string tracker = "amp.growth_tracker";
+    Value trackerValue = addInput(
+        main, tracker,
+        DenseElementsAttr::get(scalar(types.getI32Type()), int32_t(0)));
+    auto updated = UpdateScaleOp::create(
+        builder, loc, scalar(types.getF32Type()), scalar(types.getI32Type()),
+        mode, scale, trackerValue, ValueRange(found),
+        types.getF64FloatAttr(growthFactor),
+        types.getF64FloatAttr(backoffFactor),
+        types.getI64IntegerAttr(growthInterval), FloatAttr(), FloatAttr());
+    next.push_back(updated.getNewScale());
+    next.push_back(updated.getNewGrowthTracker());
+    names.push_back(seed);
+    names.push_back(tracker);
+  }
+  for (auto [name, value] : llvm::zip_equal(names, next)) {
+    addOutput(main, nextName(name), value);
+    pairs.push_back({name, nextName(name)});
+  }
+  if (found)
+    addOutput(main, "amp.found_inf", found);
+  addStatePairs(getOperation(), pairs);
+  main->removeAttr(AMPDialect::kParameters);
+  return success();
+}
+
+} // namespace
+} // namespace amp

@@ -1,0 +1,47 @@
+//===- TrainingState.h - what a training step carries -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A step is functional: state goes in as inputs of the main graph, which have
+// their initial values as defaults, and comes out as outputs. The model says in
+// its metadata which output is the next value of which input:
+//
+//   amp.state = [{"input":"w","output":"w_next"},…]
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_PASSES_TRAINING_TRAININGSTATE_H
+#define AMP_PASSES_TRAINING_TRAININGSTATE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace amp {
+
+/// Adds an input to a graph, with a default value, behind those that it has.
+/// Returns the argument.
+mlir::BlockArgument addInput(mlir::func::FuncOp graph, llvm::StringRef name,
+                             mlir::TypedAttr initial);
+
+/// Adds an output to a graph, behind those that it has.
+void addOutput(mlir::func::FuncOp graph, llvm::StringRef name,
+               mlir::Value value);
+
+/// Brings a function's type in line with its block.
+void updateType(mlir::func::FuncOp graph);
+
+/// An input, and the output that is its next value.
+using StatePair = std::pair<std::string, std::string>;
+
+/// Adds pairs to those of the module's metadata.
+void addStatePairs(mlir::ModuleOp module, llvm::ArrayRef<StatePair> pairs);
+
+/// The name of the next value of a state.
+inline std::string nextName(llvm::StringRef name) {
+  return name.str() + "_next";
+}
+
+} // namespace amp
+
+#endif // AMP_PASSES_TRAINING_TRAININGSTATE_H
