@@ -13,6 +13,7 @@
 #include "amp/Passes/Lowering.h"
 #include "amp/Passes/Passes.h"
 #include "amp/Passes/Pipelines.h"
+#include "amp/Passes/Training.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -44,6 +45,7 @@ inline void registerAllPasses() {
   registerEmbeddingPasses();
   registerLoweringPasses();
   registerPipelines();
+  registerTrainingPasses();
 }
 
 } // namespace amp

@@ -3,6 +3,7 @@
 Read from left to right, `A -> B` lets A include B:
 
     tools -> Pipelines -> Lowering, Embedding, Autocast passes -> Analysis -> dialects, Interfaces -> Policy -> LLVM
+    tools -> Training passes -> dialects, Interfaces
 
 Only Target/ONNX and the files of the onnx dialect that read operator schemas see ONNX's and Protobuf's headers. What
 the Autocast and Embedding passes stand on, and the plugin that brings them to other tools, never see the onnx dialect:
@@ -52,6 +53,13 @@ RULES: dict[str, frozenset[str]] = {
     "passes/Passes": AUTOCAST | AUTOCAST_PASSES,
     "passes/Lowering": AUTOCAST
     | {"amp/Dialect", "amp/Passes/Lowering.h", "amp/Passes/Lowering.h.inc"},
+    "passes/Training": BASE
+    | {
+        "amp/Interfaces",
+        "amp/Dialect",
+        "amp/Passes/Training.h",
+        "amp/Passes/Training.h.inc",
+    },
     "passes/Pipelines": AUTOCAST | {"amp/Dialect", "amp/Passes"},
     "runtime": frozenset({"google/protobuf", "amp/Runtime"}),
     "tools": EVERYTHING,

@@ -30,6 +30,7 @@ enum OptionVisibility : unsigned {
   PolicyOption = 1 << 4,
   DiffOption = 1 << 5,
   AdviseOption = 1 << 6,
+  DifferentiateOption = 1 << 7,
 };
 
 enum OptionID : unsigned {

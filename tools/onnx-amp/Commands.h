@@ -20,6 +20,7 @@ int runInspect(const llvm::opt::InputArgList &arguments);
 int runPolicy(const llvm::opt::InputArgList &arguments);
 int runDiff(const llvm::opt::InputArgList &arguments);
 int runAdvise(const llvm::opt::InputArgList &arguments);
+int runDifferentiate(const llvm::opt::InputArgList &arguments);
 
 /// In the order of the help text.
 inline llvm::ArrayRef<Command> getCommands() {
@@ -36,6 +37,9 @@ inline llvm::ArrayRef<Command> getCommands() {
       {"advise", "MODEL --data DATA",
        "say which format a model can run in, with evidence", AdviseOption,
        runAdvise},
+      {"differentiate", "IN -o OUT --loss NAME --wrt NAMES",
+       "add the gradients of a loss to a model", DifferentiateOption,
+       runDifferentiate},
   };
   return commands;
 }

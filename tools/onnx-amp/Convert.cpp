@@ -8,6 +8,7 @@
 #include "Commands.h"
 #include "ConversionReport.h"
 #include "EngineArguments.h"
+#include "ExternalDataArgument.h"
 #include "FatalErrors.h"
 #include "GraphDrawing.h"
 #include "Graphviz.h"
@@ -162,7 +163,6 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
                        ConvertOptions &options) {
   static constexpr StringRef dtypes[] = {"fp16", "bf16", "tf32", "none"};
   static constexpr StringRef placements[] = {"eager", "optimal"};
-  static constexpr StringRef places[] = {"auto", "keep", "inline", "file"};
 
   std::vector<std::string> inputs = arguments.getAllArgValues(OPT_INPUT);
   if (inputs.empty())
@@ -194,14 +194,10 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
   for (const std::string &dimension : options.dimensions)
     if (llvm::Error error = CostOptions().addDimension(dimension))
       return wrongUsage("--dim: " + llvm::toString(std::move(error)));
-  std::optional<unsigned> place =
-      chooseValue(arguments, OPT_external_data, places, 0);
+  std::optional<ExternalData> place = chooseExternalData(arguments);
   if (!place)
     return ExitUsage;
-  static constexpr ExternalData placeValues[] = {
-      ExternalData::Auto, ExternalData::Keep, ExternalData::Inline,
-      ExternalData::File};
-  options.externalData = placeValues[*place];
+  options.externalData = *place;
 
   // The default policy is for formats that weights are stored in.
   options.policy = arguments.getLastArgValue(

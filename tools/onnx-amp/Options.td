@@ -18,6 +18,7 @@ def InspectOption : OptionVisibility;
 def PolicyOption : OptionVisibility;
 def DiffOption : OptionVisibility;
 def AdviseOption : OptionVisibility;
+def DifferentiateOption : OptionVisibility;
 
 class Switch<string name, list<OptionVisibility> commands, string help>
     : Flag<["--"], name>, Visibility<commands>, HelpText<help>;
@@ -37,11 +38,11 @@ multiclass Setting<string name, string value, list<OptionVisibility> commands,
 
 def help : Switch<"help",
     [MainOption, ConvertOption, InspectOption, PolicyOption, DiffOption,
-     AdviseOption],
+     AdviseOption, DifferentiateOption],
     "Print this text">;
 def help_short : Flag<["-"], "h">, Alias<help>,
     Visibility<[MainOption, ConvertOption, InspectOption, PolicyOption,
-                DiffOption, AdviseOption]>;
+                DiffOption, AdviseOption, DifferentiateOption]>;
 
 def version : Switch<"version", [MainOption],
     "Print the versions of onnx-amp, MLIR and ONNX">;
@@ -55,13 +56,13 @@ def json : Switch<"json",
 //===----------------------------------------------------------------------===//
 
 def output : Separate<["-"], "o">, MetaVarName<"OUT">,
-    Visibility<[ConvertOption]>,
+    Visibility<[ConvertOption, DifferentiateOption]>,
     HelpText<"Where the model goes (required). As OUT '-' is standard\n"
              "output, as IN standard input; files whose names end in\n"
              ".onnxtxt are in ONNX's text form">;
 
 defm external_data : Setting<"external-data", "auto|keep|inline|file",
-    [ConvertOption],
+    [ConvertOption, DifferentiateOption],
     "Where the bytes of big tensors go (default: auto)\n"
     "auto:   where they were, or all to OUT.data past 2 GiB\n"
     "keep:   where they were\n"
@@ -69,11 +70,12 @@ defm external_data : Setting<"external-data", "auto|keep|inline|file",
     "file:   to OUT.data, beside the model">;
 
 def allow_links : Switch<"allow-links",
-    [ConvertOption, InspectOption, DiffOption, AdviseOption],
+    [ConvertOption, InspectOption, DiffOption, AdviseOption,
+     DifferentiateOption],
     "Accept external data behind symbolic and hard links,\n"
     "as in the caches of model hubs">;
 
-def durable : Switch<"durable", [ConvertOption],
+def durable : Switch<"durable", [ConvertOption, DifferentiateOption],
     "Return only when the output is on the disk">;
 
 //===----------------------------------------------------------------------===//
@@ -124,6 +126,18 @@ defm keep_node : Setting<"keep-node", "REGEX", [ConvertOption],
     "Leave the nodes alone whose whole name matches, as in\n"
     "'/encoder/.*', and all in their subgraphs; can be\n"
     "repeated">;
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+defm loss : Setting<"loss", "NAME[,NAME]", [DifferentiateOption],
+    "The values whose sum is differentiated (required): scalar\n"
+    "outputs of the model or of its nodes; can be repeated">;
+defm wrt : Setting<"wrt", "NAME[,NAME]", [DifferentiateOption],
+    "With respect to what (required): initializers, inputs or\n"
+    "outputs of nodes. The gradient of A is the output A_grad;\n"
+    "can be repeated">;
 
 //===----------------------------------------------------------------------===//
 // Data
@@ -178,4 +192,5 @@ defm dot : Setting<"dot", "FILE", [ConvertOption],
 defm svg : Setting<"svg", "FILE", [ConvertOption],
     "The same as SVG, laid out by Graphviz's program 'dot'">;
 
-def quiet : Switch<"quiet", [ConvertOption], "Print no summary">;
+def quiet : Switch<"quiet", [ConvertOption, DifferentiateOption],
+    "Print no summary">;

@@ -7,6 +7,7 @@
 #include "amp/Dialect/ONNX/ONNXDialect.h"
 
 #include "AutocastModel.h"
+#include "Gradient/GradientRules.h"
 #include "ONNXBytecode.h"
 #include "RangeModel.h"
 
@@ -110,6 +111,8 @@ void ONNXDialect::registerAttributes() {
 void *ONNXDialect::getRegisteredInterfaceForOp(TypeID interfaceID,
                                                OperationName opName) {
   if (void *model = lookupAutocastModel(interfaceID, opName))
+    return model;
+  if (void *model = lookupGradientModel(interfaceID, opName))
     return model;
   return lookupRangeModel(interfaceID, opName);
 }

@@ -1,0 +1,23 @@
+//===- Training.h - passes that make training graphs ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_PASSES_TRAINING_H
+#define AMP_PASSES_TRAINING_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace amp {
+
+#define GEN_PASS_DECL
+#include "amp/Passes/Training.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "amp/Passes/Training.h.inc"
+
+} // namespace amp
+
+#endif // AMP_PASSES_TRAINING_H

@@ -1,0 +1,167 @@
+//===- Training.td - passes that make training graphs ----*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef AMP_PASSES_TRAINING
+#define AMP_PASSES_TRAINING
+
+include "mlir/Pass/PassBase.td"
+
+def Differentiate : Pass<"amp-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Gradients of a loss, by reverse mode";
+  let description = [{
+    Adds to the main graph the gradients of a loss, or of the sum of several,
+    with respect to values of the graph: initializers, inputs, or what nodes
+    make. They become outputs behind those of the model, named after the value
+    with the suffix `_grad`.
+
+    Only what these gradients need is built. Every operation gives the gradients
+    of its operands by GradientOpInterface, as nodes of the model's own opset
+    (18 at least: `onnx-raise-opset` goes before). Operators that ONNX defines
+    as functions, and have no rule of their own, are replaced by their bodies;
+    local functions are inlined. Gradients have the types of their values: after
+    autocast, those that it chose. Where a value has several users their
+    gradients are added up in float32.
+
+    Before, with `loss=loss wrt=w`:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>) -> tensor<f32> {
+      %w = onnx.Initializer ... : tensor<3x4xf32> {onnx.outputs = ["w"]}
+      %y = "onnx.MatMul"(%x, %w) : ... -> tensor<2x4xf32>
+      %loss = "onnx.ReduceSum"(%y) <{keepdims = 0}> : ... -> tensor<f32>
+      return %loss : tensor<f32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>) -> (tensor<f32>, tensor<3x4xf32>) {
+      %w = onnx.Initializer ... : tensor<3x4xf32> {onnx.outputs = ["w"]}
+      %y = "onnx.MatMul"(%x, %w) : ... -> tensor<2x4xf32>
+      %loss = "onnx.ReduceSum"(%y) <{keepdims = 0}> : ... -> tensor<f32>
+      ...
+      %w_grad = "onnx.Gemm"(%x, %dy) <{transA = 1}> : ... -> tensor<3x4xf32>
+      return %loss, %w_grad : tensor<f32>, tensor<3x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::amp::onnx::ONNXDialect"];
+  let options = [
+    ListOption<"losses", "loss", "std::string",
+               "Names of the values whose sum is differentiated; they are "
+               "scalars">,
+    ListOption<"wrt", "wrt", "std::string",
+               "Names of the values whose gradients become outputs (default: "
+               "what amp-make-parameters made)">,
+    Option<"seed", "seed", "std::string", /*default=*/"",
+           "Name of a scalar that all gradients are multiplied by, the loss "
+           "scale (default: 1)">,
+  ];
+}
+
+def ExpandGradients : Pass<"onnx-expand-gradients", "::mlir::ModuleOp"> {
+  let summary = "Nodes of ai.onnx.preview.training's Gradient, as their nodes";
+  let description = [{
+    Replaces the Gradient nodes of the main graph, one after the other, by nodes
+    that compute the derivatives of `y` with respect to `xs`, as
+    `amp-differentiate` builds them; a Gradient of what another one gives is a
+    second derivative. Where an input is not the value that `xs` or `zs` names,
+    what is between these and `y` is computed for that input anew.
+
+    Before:
+
+    ```mlir
+    %y = "onnx.Mul"(%x, %x) {onnx.outputs = ["y"]} : ... -> tensor<f32>
+    %dx = "onnx.preview.training.Gradient"(%x) <{xs = ["x"], y = "y"}> : ... -> tensor<f32>
+    ```
+
+    After:
+
+    ```mlir
+    %y = "onnx.Mul"(%x, %x) {onnx.outputs = ["y"]} : ... -> tensor<f32>
+    ...
+    %a = "onnx.Mul"(%one, %x) : ... -> tensor<f32>
+    %dx = "onnx.Add"(%a, %a) : ... -> tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::amp::onnx::ONNXDialect"];
+}
+
+def MakeParameters : Pass<"amp-make-parameters", "::mlir::ModuleOp"> {
+  let summary = "Initializers become inputs with a default: what is trained";
+  let description = [{
+    The float32 initializers of the main graph that the loss depends on, and
+    whose whole name matches `trainable`, become inputs of the same name, with
+    the initializer as default: a step reads them as state, and autocast casts
+    them where it would round a constant. Running statistics of
+    BatchNormalization stay.
+
+    Before, with `loss=loss`:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>) -> tensor<f32> {
+      %w = onnx.Initializer <dense<1.0> : tensor<3x4xf32>> : tensor<3x4xf32>
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>, %w: tensor<3x4xf32>) -> tensor<f32> {
+      onnx.DefaultInput %w, <dense<1.0> : tensor<3x4xf32>> : tensor<3x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::amp::AMPDialect", "::amp::onnx::ONNXDialect"];
+  let options = [
+    Option<"loss", "loss", "std::string", /*default=*/"\"loss\"",
+           "Name of the value that is trained on">,
+    Option<"trainable", "trainable", "std::string", /*default=*/"\".*\"",
+           "Regular expression on names of initializers">,
+  ];
+}
+
+def AttachOptimizer : Pass<"amp-attach-optimizer", "::mlir::ModuleOp"> {
+  let summary = "Gradients become updates of parameters";
+  let description = [{
+    An input `X` of the main graph that has an output `X_grad` is a parameter:
+    the output goes, and `X_next` comes, the parameter after a step of the
+    optimizer. What the optimizer keeps for it is state like it: inputs
+    `X.exp_avg` with zeros as default, outputs `X.exp_avg_next`, and so on, and
+    the number of steps, `amp.step`. The module's metadata pairs them
+    (`amp.state`).
+
+    With `seed`, the input that gradients are multiplied by, they are unscaled;
+    a step with a gradient that is not finite changes nothing but the scale,
+    `amp.found_inf` says so, and the scale is updated unless `dynamic=false`.
+  }];
+  let dependentDialects = ["::amp::AMPDialect", "::amp::onnx::ONNXDialect"];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"",
+           "sgd, adam, adamw, adagrad, adafactor or lion">,
+    Option<"learningRate", "lr", "double", /*default=*/"-1",
+           "Learning rate (negative: as torch.optim's)">,
+    Option<"weightDecay", "weight-decay", "double", /*default=*/"-1",
+           "Weight decay (negative: as torch.optim's)">,
+    ListOption<"settings", "settings", "std::string",
+               "Other settings of the optimizer, NAME=NUMBER">,
+    Option<"clipNorm", "clip-norm", "double", /*default=*/"0",
+           "Norm that gradients are clipped to; 0 for none">,
+    Option<"seed", "seed", "std::string", /*default=*/"",
+           "Name of the input that is the loss scale">,
+    Option<"isDynamic", "dynamic", "bool", /*default=*/"true",
+           "Update the loss scale">,
+    Option<"scalerMode", "scaler-mode", "std::string", /*default=*/"\"safe\"",
+           "torch or safe, as in amp.update_scale">,
+    Option<"growthFactor", "growth-factor", "double", /*default=*/"2",
+           "As in amp.update_scale">,
+    Option<"backoffFactor", "backoff-factor", "double", /*default=*/"0.5",
+           "As in amp.update_scale">,
+    Option<"growthInterval", "growth-interval", "int64_t",
+           /*default=*/"2000", "As in amp.update_scale">,
+  ];
+}
+
+#endif // AMP_PASSES_TRAINING

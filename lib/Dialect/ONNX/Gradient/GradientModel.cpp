@@ -1,0 +1,313 @@
+//===- GradientModel.cpp - gradients of ONNX's operators ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientRules.h"
+
+#include "amp/Dialect/ONNX/ONNXOps.h"
+#include "amp/Dialect/ONNX/OperatorTable.h"
+#include "amp/Dialect/ONNX/SchemaFunctions.h"
+#include "amp/Interfaces/ElementTypes.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace amp::onnx {
+
+//===----------------------------------------------------------------------===//
+// Gradient
+//===----------------------------------------------------------------------===//
+
+/// Values by position in the operator's definition, null for what is left out.
+static SmallVector<Value, 4> byPosition(ValueRange values,
+                                        ArrayRef<unsigned> positions) {
+  SmallVector<Value, 4> all;
+  for (auto [value, position] : llvm::zip_equal(values, positions)) {
+    all.resize(std::max<size_t>(all.size(), position + 1));
+    all[position] = value;
+  }
+  return all;
+}
+
+Gradient::Gradient(Operation *op, GradientContext &context)
+    : b(context.getNodes()), op(op), context(context),
+      inputs(byPosition(op->getOperands(), inputPositions(op))),
+      outputs(byPosition(op->getResults(), outputPositions(op))) {}
+
+static Value at(ArrayRef<Value> values, unsigned position) {
+  return position < values.size() ? values[position] : Value();
+}
+
+Expr Gradient::x(unsigned position) const {
+  return b.expr(at(inputs, position));
+}
+
+Expr Gradient::y(unsigned position) const {
+  return b.expr(at(outputs, position));
+}
+
+Expr Gradient::dy(unsigned position) const {
+  Value output = at(outputs, position);
+  return b.expr(output ? context.getGradient(output) : Value());
+}
+
+Expr Gradient::dyOrZeros(unsigned position) const {
+  Expr gradient = dy(position);
+  return gradient ? gradient : b.filledLike(y(position), 0.0);
+}
+
+bool Gradient::isNeeded(unsigned position) const {
+  Value input = at(inputs, position);
+  return input && context.isNeeded(input);
+}
+
+void Gradient::set(unsigned position, Expr gradient) {
+  if (isNeeded(position))
+    setAlike(position, b.sumTo(gradient, inputs[position]));
+}
+
+void Gradient::setAlike(unsigned position, Expr gradient) {
+  if (!isNeeded(position))
+    return;
+  Value input = inputs[position];
+  context.addGradient(input, b.castLike(gradient, input));
+}
+
+int64_t Gradient::getInt(StringRef name, int64_t missing) const {
+  auto attribute = op->getAttrOfType<IntegerAttr>(name);
+  return attribute ? attribute.getInt() : missing;
+}
+
+double Gradient::getFloat(StringRef name, double missing) const {
+  auto attribute = op->getAttrOfType<FloatAttr>(name);
+  return attribute ? attribute.getValueAsDouble() : missing;
+}
+
+StringRef Gradient::getString(StringRef name, StringRef missing) const {
+  auto attribute = op->getAttrOfType<StringAttr>(name);
+  return attribute ? attribute.getValue() : missing;
+}
+
+std::optional<SmallVector<int64_t>> Gradient::getInts(StringRef name) const {
+  auto attribute = op->getAttrOfType<DenseI64ArrayAttr>(name);
+  return attribute ? std::optional(SmallVector<int64_t>(attribute.asArrayRef()))
+                   : std::nullopt;
+}
+
+std::optional<SmallVector<int64_t>>
+Gradient::getConstantInts(unsigned position) const {
+  Value input = at(inputs, position);
+  Operation *constant = input ? input.getDefiningOp() : nullptr;
+  if (!isa_and_present<ConstantOp, InitializerOp>(constant))
+    return std::nullopt;
+  if (auto list = constant->getAttrOfType<DenseI64ArrayAttr>("value_ints"))
+    return SmallVector<int64_t>(list.asArrayRef());
+  if (auto number = constant->getAttrOfType<IntegerAttr>("value_int"))
+    return SmallVector<int64_t>{number.getInt()};
+  auto tensor = constant->getAttrOfType<TensorAttr>("value");
+  Attribute value = tensor ? Attribute(tensor.getValue()) : Attribute();
+  Type element = tensor ? tensor.getValue().getType() : Type();
+  element = element ? getElementTypeOrSelf(element) : element;
+  if (!element ||
+      !(element.isSignlessInteger(64) || element.isSignlessInteger(32)))
+    return std::nullopt;
+  SmallVector<int64_t> numbers;
+  if (auto dense = dyn_cast<DenseIntElementsAttr>(value)) {
+    for (const APInt &number : dense.getValues<APInt>())
+      numbers.push_back(number.getSExtValue());
+    return numbers;
+  }
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob)
+      return std::nullopt;
+    ArrayRef<char> bytes = blob->getData();
+    size_t width = element.getIntOrFloatBitWidth() / 8;
+    for (size_t i = 0; i + width <= bytes.size(); i += width) {
+      int64_t number = 0;
+      int32_t narrow = 0;
+      if (width == sizeof(number))
+        memcpy(&number, bytes.data() + i, width);
+      else
+        memcpy(&narrow, bytes.data() + i, width);
+      numbers.push_back(width == sizeof(number) ? number : narrow);
+    }
+    return numbers;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> getConstantNumber(Value value) {
+  Operation *constant = value ? value.getDefiningOp() : nullptr;
+  if (!isa_and_present<ConstantOp, InitializerOp>(constant))
+    return std::nullopt;
+  Attribute number;
+  for (StringRef name : {"value_float", "value_int"})
+    if (Attribute plain = constant->getAttr(name))
+      number = plain;
+  if (!number) {
+    auto tensor = constant->getAttrOfType<TensorAttr>("value");
+    Attribute elements = tensor ? Attribute(tensor.getValue()) : Attribute();
+    if (auto resource =
+            dyn_cast_if_present<DenseResourceElementsAttr>(elements)) {
+      AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+      if (!blob || resource.getType().getNumElements() != 1)
+        return std::nullopt;
+      if (resource.getType().getElementType().isInteger(1))
+        return blob->getData().size() == 1 && blob->getData()[0] ? 1.0 : 0.0;
+      bool isSplat = false;
+      if (!DenseElementsAttr::isValidRawBuffer(resource.getType(),
+                                               blob->getData(), isSplat))
+        return std::nullopt;
+      elements = DenseElementsAttr::getFromRawBuffer(resource.getType(),
+                                                     blob->getData());
+    }
+    auto dense = dyn_cast_if_present<DenseElementsAttr>(elements);
+    if (!dense || !dense.isSplat())
+      return std::nullopt;
+    number = dense.getSplatValue<Attribute>();
+  }
+  if (auto real = dyn_cast<FloatAttr>(number))
+    return real.getValueAsDouble();
+  auto integer = dyn_cast<IntegerAttr>(number);
+  if (!integer)
+    return std::nullopt;
+  Type type = integer.getType();
+  return type.isInteger(1) || type.isUnsignedInteger()
+             ? double(integer.getValue().getZExtValue())
+             : double(integer.getValue().getSExtValue());
+}
+
+FailureOr<int64_t> Gradient::getRank(unsigned position) const {
+  if (std::optional<int64_t> rank = x(position).getRank())
+    return *rank;
+  return fail("where the rank of input " + Twine(position) +
+              " is not known: declare its shape");
+}
+
+LogicalResult Gradient::fail(const Twine &what) const {
+  return op->emitError() << describeNode(op) << " has no gradient " << what;
+}
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The rules of all families by the name of the operation.
+const llvm::StringMap<const GradientRule *> &getRules() {
+  static const llvm::StringMap<const GradientRule *> rules = [] {
+    llvm::StringMap<const GradientRule *> all;
+    for (ArrayRef<GradientRule> family :
+         {getActivationRules(), getAttentionRules(), getControlFlowRules(),
+          getConvolutionRules(), getElementwiseRules(), getIndexingRules(),
+          getLinearRules(), getLossRules(), getNormalizationRules(),
+          getPoolingRules(), getRecurrentRules(), getReductionRules(),
+          getResizeRules(), getTensorRules()})
+      for (const GradientRule &rule : family)
+        if (const OperatorInfo *info = lookupOperator(/*domain=*/"", rule.op))
+          all[info->operationName] = &rule;
+    return all;
+  }();
+  return rules;
+}
+
+/// The rule for an operation; null if there is none.
+const GradientRule *findRule(Operation *op) {
+  return getRules().lookup(op->getName().getStringRef());
+}
+
+/// How many outputs a node is to have that its rule reads.
+unsigned countOutputs(Operation *op, const GradientRule &rule) {
+  return rule.countOutputs ? rule.countOutputs(op) : 0;
+}
+
+/// The position behind the last output that a node has.
+unsigned endOfOutputs(Operation *op) {
+  SmallVector<unsigned, 8> positions = outputPositions(op);
+  return positions.empty() ? 0 : positions.back() + 1;
+}
+
+/// The same node with its first `count` outputs, named as they were.
+SmallVector<Value> addOutputs(Operation *op, unsigned count,
+                              NodeBuilder &nodes) {
+  SmallVector<NamedAttribute> attributes;
+  for (NamedAttribute attribute : op->getAttrs())
+    if (!attribute.getName().getValue().ends_with("SegmentSizes") &&
+        attribute.getName() != ONNXDialect::kOutputs)
+      attributes.push_back(attribute);
+  Operation *whole = nodes.node(
+      lookupOperator(op->getName())->name,
+      byPosition(op->getOperands(), inputPositions(op)), attributes, count);
+  SmallVector<Attribute> names(count, StringAttr::get(op->getContext(), ""));
+  auto known = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs);
+  SmallVector<Value> values;
+  for (auto [i, position] : llvm::enumerate(outputPositions(op))) {
+    values.push_back(whole->getResult(position));
+    // With or without empty names of what is left out.
+    size_t index = known && known.size() == op->getNumResults() ? i : position;
+    if (known && index < known.size())
+      names[position] = known[index];
+  }
+  if (known)
+    whole->setAttr(ONNXDialect::kOutputs,
+                   ArrayAttr::get(op->getContext(), names));
+  return values;
+}
+
+struct Model : GradientOpInterface::FallbackModel<Model> {
+  bool isGradientPath(Operation *op, unsigned operand, unsigned result) const {
+    return amp::detail::areFloats(op->getOperand(operand),
+                                  op->getResult(result)) &&
+           !isCut(op, inputPosition(op, operand), outputPosition(op, result));
+  }
+
+  void getRegionFlow(Operation *op,
+                     SmallVectorImpl<std::pair<Value, Value>> &flow) const {
+    getControlFlow(op, flow);
+  }
+
+  LogicalResult buildGradient(Operation *op, GradientContext &context) const {
+    Gradient gradient(op, context);
+    gradient.b.setLocation(op->getLoc());
+    const GradientRule *rule = findRule(op);
+    if (!rule)
+      return gradient.fail("rule here: leave out what is behind it, or give it "
+                           "as a function of operators that have one");
+    // Graphs inside nodes stay as they are.
+    if (unsigned count = countOutputs(op, *rule); endOfOutputs(op) < count)
+      return gradient.fail("in a graph inside a node, unless it has " +
+                           Twine(count) + " outputs");
+    return rule->build(gradient);
+  }
+
+  bool isComposite(Operation *op) const {
+    const GradientRule *rule = findRule(op);
+    return !rule || endOfOutputs(op) < countOutputs(op, *rule);
+  }
+
+  FailureOr<SmallVector<Value>> decompose(Operation *op,
+                                          NodeBuilder &nodes) const {
+    if (const GradientRule *rule = findRule(op))
+      return addOutputs(op, countOutputs(op, *rule), nodes);
+    return buildFunctionBody(op, nodes);
+  }
+};
+
+} // namespace
+
+void *lookupGradientModel(TypeID interfaceID, OperationName name) {
+  if (interfaceID != GradientOpInterface::getInterfaceID() ||
+      !lookupOperator(name))
+    return nullptr;
+  static Model model;
+  return static_cast<GradientOpInterface::Concept *>(&model);
+}
+
+} // namespace amp::onnx
