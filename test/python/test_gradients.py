@@ -19,7 +19,6 @@ def test_gradients(case: Case, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "case", [case for case in cases() if case.constant_inputs], ids=lambda case: case.name
 )
-@pytest.mark.full
 def test_what_is_constant_may_be_an_input(case: Case, tmp_path: Path) -> None:
     if case.name in NEEDS_CONSTANTS:
         pytest.skip("which of equal maxima gets the gradient is decided by axes that are known")

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from finite_differences import SHAPES, Node, build, problems
-from gradients import Case, cases, differentiate, problem
+from gradients import differentiate
 from onnx import TensorProto, helper, numpy_helper
 from running import run_in_onnxruntime
 
@@ -173,16 +173,6 @@ def test_swish(tmp_path: Path) -> None:
     """ONNX Runtime has no kernel: it becomes what it is defined by."""
     nodes = [Node("Swish", lambda x: x * sigmoid(1.5 * x), [around(9)], {"alpha": 1.5})]
     assert problems(nodes, tmp_path, opset=24) == []
-
-
-OPS = {node.op for node in UNARY + SEVERAL} | {"Dropout"}
-CASES = [case for case in cases() if case.op in OPS and case.constant_inputs]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_constants_as_inputs(case: Case, tmp_path: Path) -> None:
-    """The golden cases with everything at run time."""
-    assert problem(case, tmp_path, constants=False) is None
 
 
 def gradient_of(

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from finite_differences import SHAPES, Node, build, problems
-from gradients import Case, cases, differentiate, problem
+from gradients import differentiate
 from onnx import TensorProto, helper
 
 RANDOM = np.random.default_rng(12)
@@ -175,15 +175,3 @@ def test_running_sum_float16(tmp_path: Path) -> None:
         if node.op_type == "CumSum" and value.name in node.output and value.name[0] != "y"
     }
     assert types == {np.dtype(np.float32)}
-
-
-OPS = set(REDUCTIONS) | {"CumSum"}
-CASES = [case for case in cases() if case.op in OPS and case.constant_inputs]
-# The first of equal elements is taken where the axis is known to be one.
-CASES = [case for case in CASES if case.name != "kink_reducemax_tie_max_dim"]
-
-
-@pytest.mark.parametrize("case", CASES[::4], ids=lambda case: case.name)
-def test_constants_as_inputs(case: Case, tmp_path: Path) -> None:
-    """Golden cases with everything at run time."""
-    assert problem(case, tmp_path, constants=False) is None

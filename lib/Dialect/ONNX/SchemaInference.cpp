@@ -353,6 +353,46 @@ void Inferrer::inferCustom(CustomOp op) {
   }
 }
 
+/// Shows a type that was inferred for a result, null if none was, and whether
+/// it tells a shape.
+using ShowType = llvm::function_ref<void(OpResult, Type, bool withShapes)>;
+
+/// Runs the inference function of an operation's schema; for shapes, too, if
+/// there are values to look them up in.
+void runInference(Operation *op, const OperatorInfo &info, ShapeValues *values,
+                  InferRegion infer, ShowType show) {
+  std::optional<int64_t> opset = getOpsetVersion(op, info.domain);
+  const OpSchema *schema =
+      opset ? lookupOpSchema(info.domain, info.name, *opset) : nullptr;
+  if (!schema)
+    return;
+  // Some functions take an input of unknown type for one that is left out.
+  bool withShapes = values && isSafe(op, info) &&
+                    (op->getNumRegions() != 0 ||
+                     llvm::none_of(op->getOperandTypes(), isUnknown));
+  if (info.domain.empty() && op->getNumOperands() != 0 &&
+      op->getNumResults() == 1 &&
+      !schema->has_type_and_shape_inference_function()) {
+    // ONNX infers the bodies of these functions: GroupNormalization and
+    // MeanVarianceNormalization, whose results are like their first inputs.
+    Type type = op->getOperand(0).getType();
+    show(op->getResult(0), withShapes ? type : withoutShape(type), withShapes);
+    return;
+  }
+  SchemaContext context(op, info, withShapes ? values : nullptr, infer);
+  try {
+    schema->GetTypeAndShapeInferenceFunction()(context);
+    if (withShapes && schema->has_data_propagation_function() &&
+        llvm::any_of(op->getResultTypes(), isShapeData))
+      schema->GetDataPropagationFunction()(context);
+  } catch (const std::exception &) { // NOLINT(bugprone-empty-catch)
+    // A type stays unknown; whether the node is right is not asked here.
+  }
+  for (OpResult result : op->getResults())
+    show(result, withSchemaElement(context.getInferredType(result), result),
+         withShapes);
+}
+
 void Inferrer::inferOperation(Operation *op) {
   if (auto call = dyn_cast<CallOp>(op))
     return inferCall(call);
@@ -367,41 +407,15 @@ void Inferrer::inferOperation(Operation *op) {
   }
   if (!isNeeded(op))
     return;
-  std::optional<int64_t> opset = getOpsetVersion(op, info->domain);
-  const OpSchema *schema =
-      opset ? lookupOpSchema(info->domain, info->name, *opset) : nullptr;
-  if (!schema)
-    return;
-  // Some functions take an input of unknown type for one that is left out.
-  bool withShapes = options.shapes && isSafe(op, *info) &&
-                    (op->getNumRegions() != 0 ||
-                     llvm::none_of(op->getOperandTypes(), isUnknown));
   auto infer = [this](Region &region, ArrayRef<const TypeProto *> inputTypes,
                       std::deque<TypeProto> &results) {
     return inferRegion(region, inputTypes, results);
   };
-  SchemaContext context(op, *info, withShapes ? &shapeValues : nullptr, infer);
-  if (info->domain.empty() && op->getNumOperands() != 0 &&
-      op->getNumResults() == 1 &&
-      !schema->has_type_and_shape_inference_function()) {
-    // ONNX infers the bodies of these functions: GroupNormalization and
-    // MeanVarianceNormalization, whose results are like their first inputs.
-    Type type = op->getOperand(0).getType();
-    refine(op->getResult(0), withShapes ? type : withoutShape(type));
-    return;
-  }
-  try {
-    schema->GetTypeAndShapeInferenceFunction()(context);
-    if (withShapes && schema->has_data_propagation_function() &&
-        llvm::any_of(op->getResultTypes(), isShapeData))
-      schema->GetDataPropagationFunction()(context);
-  } catch (const std::exception &) { // NOLINT(bugprone-empty-catch)
-    // A type stays unknown; whether the node is right is not asked here.
-  }
-  for (OpResult result : op->getResults())
-    if (isUnknown(result.getType()) || withShapes)
-      refine(result,
-             withSchemaElement(context.getInferredType(result), result));
+  runInference(op, *info, options.shapes ? &shapeValues : nullptr, infer,
+               [this](OpResult result, Type type, bool withShapes) {
+                 if (isUnknown(result.getType()) || withShapes)
+                   refine(result, type);
+               });
 }
 
 /// What graphs declare of what leaves them comes back, and functions say what
@@ -580,34 +594,18 @@ void NodeInference::infer(Operation *op) {
   for (Value result : op->getResults())
     values->forget(result);
   const OperatorInfo *info = lookupOperator(op->getName());
-  std::optional<int64_t> opset =
-      info ? getOpsetVersion(op, info->domain) : std::nullopt;
-  const OpSchema *schema =
-      opset ? lookupOpSchema(info->domain, info->name, *opset) : nullptr;
-  if (!schema)
+  if (!info)
     return;
-  bool withShapes = isSafe(op, *info);
   auto infer = [](Region &region, ArrayRef<const TypeProto *>,
                   std::deque<TypeProto> &results) {
     return yieldedTypes(region, results);
   };
-  SchemaContext context(op, *info, withShapes ? values.get() : nullptr, infer);
-  try {
-    schema->GetTypeAndShapeInferenceFunction()(context);
-    if (withShapes && schema->has_data_propagation_function() &&
-        llvm::any_of(op->getResultTypes(), isShapeData))
-      schema->GetDataPropagationFunction()(context);
-  } catch (const std::exception &) { // NOLINT(bugprone-empty-catch)
-    // As in inferOperation().
-  }
-  for (OpResult result : op->getResults()) {
-    Type type = withSchemaElement(context.getInferredType(result), result);
-    if (!type)
-      continue;
-    result.setType(isUnknown(result.getType())
-                       ? type
-                       : mergeTypes(result.getType(), type));
-  }
+  runInference(
+      op, *info, values.get(), infer, [](OpResult result, Type type, bool) {
+        Type known = result.getType();
+        if (type)
+          result.setType(isUnknown(known) ? type : mergeTypes(known, type));
+      });
 }
 
 } // namespace amp::onnx

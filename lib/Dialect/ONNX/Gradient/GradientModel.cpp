@@ -6,6 +6,8 @@
 
 #include "GradientRules.h"
 
+#include "../IntegerAttributes.h"
+
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/SchemaFunctions.h"
@@ -79,8 +81,7 @@ void Gradient::setAlike(unsigned position, Expr gradient) {
 }
 
 int64_t Gradient::getInt(StringRef name, int64_t missing) const {
-  auto attribute = op->getAttrOfType<IntegerAttr>(name);
-  return attribute ? attribute.getInt() : missing;
+  return onnx::getInt(op, name, missing);
 }
 
 double Gradient::getFloat(StringRef name, double missing) const {
