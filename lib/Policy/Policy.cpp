@@ -5,6 +5,7 @@
 #include "amp/Policy/Policy.h"
 
 #include "PolicyTable.h"
+#include "amp/Support/NearestName.h"
 #include "amp/Support/Quoted.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -60,28 +61,7 @@ llvm::Error detail::makeError(const llvm::Twine &message) {
 
 std::string detail::nearestName(llvm::StringRef got,
                                 llvm::ArrayRef<llvm::StringRef> names) {
-  llvm::StringRef nearest;
-  unsigned limit = std::max(2u, static_cast<unsigned>(got.size() / 3));
-  std::string lower = got.lower();
-  for (llvm::StringRef name : names) {
-    // A name without its domain is the likeliest slip of all.
-    llvm::StringRef compared = name;
-    if (!got.contains(':'))
-      compared = name.substr(name.find(':') + 1);
-    unsigned distance = llvm::StringRef(lower).edit_distance(
-        compared.lower(), /*AllowReplacements=*/true, limit + 1);
-    if (distance > limit)
-      continue;
-    // Among equals the shorter one, then the first in the alphabet, so that
-    // the message does not depend on the order of a hash table.
-    bool better = nearest.empty() || distance < limit ||
-                  name.size() < nearest.size() ||
-                  (name.size() == nearest.size() && name < nearest);
-    if (!better)
-      continue;
-    nearest = name;
-    limit = distance;
-  }
+  llvm::StringRef nearest = findNearestName(got, names);
   if (nearest.empty())
     return "";
   return ", did you mean " + quoted(nearest) + "?";

@@ -82,7 +82,6 @@ LogicalResult AttachOptimizerPass::readSettings(func::FuncOp main) {
 
 /// The inputs whose gradients are outputs, which end here.
 LogicalResult AttachOptimizerPass::findParameters(func::FuncOp main) {
-  constexpr StringLiteral kSuffix = "_grad";
   Block &block = main.getBody().front();
   Operation *terminator = block.getTerminator();
   NamedValues named(main);
@@ -97,7 +96,7 @@ LogicalResult AttachOptimizerPass::findParameters(func::FuncOp main) {
     auto name = entry ? entry.getAs<StringAttr>("name") : StringAttr();
     StringRef base = name ? name.getValue() : StringRef();
     BlockArgument parameter;
-    if (base.consume_back(kSuffix))
+    if (base.consume_back(kGradientSuffix))
       parameter = dyn_cast_if_present<BlockArgument>(named.lookup(base));
     if (!parameter) {
       returned.push_back(value);

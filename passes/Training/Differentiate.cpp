@@ -90,8 +90,6 @@ bool mayBeScalar(Type type) {
   });
 }
 
-std::string getGradientName(StringRef name) { return name.str() + "_grad"; }
-
 /// Finds what the options name.
 FailureOr<Endpoints> DifferentiatePass::findArguments(func::FuncOp main) {
   NamedValues named(main);

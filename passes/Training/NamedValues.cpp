@@ -7,6 +7,7 @@
 #include "NamedValues.h"
 
 #include "amp/Dialect/ONNX/ONNXDialect.h"
+#include "amp/Support/NearestName.h"
 
 using namespace mlir;
 
@@ -46,17 +47,7 @@ NamedValues::NamedValues(func::FuncOp graph) {
 }
 
 StringRef NamedValues::nearest(StringRef name) const {
-  StringRef best;
-  unsigned least = std::max<size_t>(name.size() / 3, 1) + 1;
-  for (const auto &entry : values) {
-    unsigned distance = name.edit_distance(entry.getKey(), true, least);
-    if (distance < least ||
-        (distance == least && !best.empty() && entry.getKey() < best)) {
-      least = distance;
-      best = entry.getKey();
-    }
-  }
-  return best;
+  return findNearestName(name, llvm::to_vector(values.keys()));
 }
 
 } // namespace amp

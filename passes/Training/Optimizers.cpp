@@ -6,6 +6,7 @@
 
 #include "Optimizers.h"
 
+#include "amp/Support/NearestName.h"
 #include "amp/Support/Quoted.h"
 
 #include <cmath>
@@ -244,19 +245,9 @@ struct Setting {
 constexpr StringLiteral names[] = {"sgd",     "adam",      "adamw",
                                    "adagrad", "adafactor", "lion"};
 
-template <typename T> StringRef nearest(StringRef name, const T &candidates) {
-  StringRef best;
-  unsigned least = std::max<size_t>(name.size() / 2, 1) + 1;
-  for (StringRef candidate : candidates)
-    if (unsigned distance = name.edit_distance(candidate, true, least);
-        distance < least) {
-      least = distance;
-      best = candidate;
-    }
-  return best;
-}
-
-std::string didYouMean(StringRef nearest) {
+/// "; did you mean 'x'?", if a name is near.
+std::string didYouMean(StringRef got, ArrayRef<StringRef> candidates) {
+  StringRef nearest = findNearestName(got, candidates);
   return nearest.empty() ? std::string()
                          : "; did you mean " + quoted(nearest) + "?";
 }
@@ -274,7 +265,7 @@ llvm::Error apply(StringRef optimizer, ArrayRef<Setting> known,
         candidates.push_back(setting.name);
       return llvm::createStringError(optimizer + " has no setting " +
                                      quoted(name) +
-                                     didYouMean(nearest(name, candidates)));
+                                     didYouMean(name, candidates));
     }
     double value = settings.lookup(name);
     if (!(value >= found->least && value < found->bound))
@@ -336,10 +327,11 @@ Optimizer::create(StringRef name, const llvm::StringMap<double> &settings) {
     return finish(std::move(lion),
                   {{"beta1", &o.beta1, 0, 1}, {"beta2", &o.beta2, 0, 1}});
   }
-  return llvm::createStringError("no optimizer is called " + quoted(name) +
-                                 didYouMean(nearest(name, names)) +
-                                 " (sgd, adam, adamw, adagrad, adafactor, "
-                                 "lion)");
+  return llvm::createStringError(
+      "no optimizer is called " + quoted(name) +
+      didYouMean(name, llvm::to_vector_of<StringRef>(names)) +
+      " (sgd, adam, adamw, adagrad, adafactor, "
+      "lion)");
 }
 
 } // namespace amp

@@ -37,6 +37,12 @@ using StatePair = std::pair<std::string, std::string>;
 /// Adds pairs to those of the module's metadata.
 void addStatePairs(mlir::ModuleOp module, llvm::ArrayRef<StatePair> pairs);
 
+/// Behind the name of a value, that of the output which is its gradient.
+inline constexpr llvm::StringLiteral kGradientSuffix = "_grad";
+inline std::string getGradientName(llvm::StringRef name) {
+  return (name + kGradientSuffix).str();
+}
+
 /// The name of the next value of a state.
 inline std::string nextName(llvm::StringRef name) {
   return name.str() + "_next";

@@ -6,8 +6,6 @@
 
 #include "GradientRules.h"
 
-#include "../IntegerAttributes.h"
-
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/SchemaFunctions.h"
@@ -81,7 +79,8 @@ void Gradient::setAlike(unsigned position, Expr gradient) {
 }
 
 int64_t Gradient::getInt(StringRef name, int64_t missing) const {
-  return onnx::getInt(op, name, missing);
+  auto attribute = op->getAttrOfType<IntegerAttr>(name);
+  return attribute ? attribute.getInt() : missing;
 }
 
 double Gradient::getFloat(StringRef name, double missing) const {
