@@ -297,11 +297,12 @@ class Bench:
         for rival in self._rivals():
             policy = self.work / "policy.yaml"
             policy.write_text(UNGUARDED.format(preset=PRESETS[rival.name]))
+            unguarded = ("--policy", policy, "--estimates", "ignore")
             found.append(
                 Placements(
                     self.rival(rival),
-                    self.ours("optimal", "--policy", policy, "--islands", "lower"),
-                    self.ours("eager", "--policy", policy, "--placement", "eager"),
+                    self.ours("optimal", *unguarded, "--islands", "lower"),
+                    self.ours("eager", *unguarded, "--placement", "eager"),
                 )
             )
         return found
@@ -411,7 +412,7 @@ def report(bench: Bench) -> tuple[dict[str, object], list[str]]:
     problems = []
     placements = bench.placements()
     for placed in placements:
-        print(f"  by the lists of {placed.rival.tool}, ranges and islands not looked at")
+        print(f"  by the lists of {placed.rival.tool}, ranges, estimates and islands not looked at")
         for outcome in (placed.rival, placed.optimal, placed.eager):
             print(f"  {row(outcome, original)[:100]}")
         for problem in placed.problems():

@@ -15,6 +15,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 from tool import amp_opt, amp_translate, is_full
 
 FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
@@ -165,6 +166,21 @@ def run(path: Path, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return dict(zip(names, results, strict=True))
 
 
+def run_both(
+    one: Path, other: Path, feeds: dict[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """In ONNX Runtime or, where that takes out a cast that a branch reads (1.32), in ONNX's reference."""
+    try:
+        return run(one, feeds), run(other, feeds)
+    except Exception as error:
+        assert "Missing Input" in str(error), error
+    found = []
+    for path in (one, other):
+        evaluator = ReferenceEvaluator(str(path))
+        found.append(dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True)))
+    return found[0], found[1]
+
+
 def named_values(graph: onnx.GraphProto) -> set[str]:
     """The names of what nodes give, here and in branches, but for casts of ours."""
     names = {name for node in graph.node for name in node.output if not name.startswith("ours_")}
@@ -198,7 +214,7 @@ def test_values_are_the_same_to_the_bit(tmp_path: Path, pytestconfig: pytest.Con
         changed += len(list(one.node)) != len(list(other.node))
         for condition in (True, False):
             feeds = {"x": wide, "y": low, "c": np.array(condition)}
-            first, second = run(tmp_path / "plain.onnx", feeds), run(tmp_path / "best.onnx", feeds)
+            first, second = run_both(tmp_path / "plain.onnx", tmp_path / "best.onnx", feeds)
             assert first.keys() == second.keys(), seed
             for name, value in first.items():
                 assert value.dtype == second[name].dtype, (seed, name)

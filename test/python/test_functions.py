@@ -100,9 +100,7 @@ def test_calls_that_disagree_get_copies(
     path = save(tmp_path, MODEL.format(ir_version=ir_version))
     out = convert_and_check(amp, path, "--placement", placement)
     model = onnx.load(out)
-    copies = (
-        [("f", "amp1"), ("h", "amp1")] if ir_version >= 10 else [("f_amp1", ""), ("h_amp1", "")]
-    )
+    copies = [("f_amp1", ""), ("h_amp1", "")]
     assert identities(model) == [("f", ""), copies[0], ("h", ""), copies[1]]
     assert callees(model.graph.node) == {"low": ("f", ""), "again": ("f", ""), "exact": copies[0]}
     assert callees(model.functions[0].node) == {"inner": ("h", "")}
@@ -128,9 +126,9 @@ def test_overloads_are_copied(amp: Tool, tmp_path: Path) -> None:
     model = onnx.parser.parse_model(MODEL.format(ir_version=10))
     model.functions[1].overload = model.functions[0].node[0].overload = "mine"
     out = onnx.load(convert_and_check(amp, save(tmp_path, model)))
-    names = [("f", ""), ("f", "amp1"), ("h", "mine"), ("h", "mine_amp1")]
+    names = [("f", ""), ("f_amp1", ""), ("h", "mine"), ("h_amp1", "mine")]
     assert identities(out) == names
-    assert callees(out.functions[1].node) == {"inner": ("h", "mine_amp1")}
+    assert callees(out.functions[1].node) == {"inner": ("h_amp1", "mine")}
 
 
 def test_calls_that_agree_share_the_function(amp: Tool, tmp_path: Path) -> None:
@@ -163,9 +161,7 @@ def test_rules_reach_what_is_called(
         assert identities(out) == [("outer", ""), ("product", "")]
         assert casts == [0, 0]
         return
-    copies = [("outer", "amp1"), ("product", "amp1")]
-    if ir_version < 10:
-        copies = [(f"{name}_{mark}", "") for name, mark in copies]
+    copies = [("outer_amp1", ""), ("product_amp1", "")]
     assert identities(out) == [("outer", ""), copies[0], ("product", ""), copies[1]]
     assert callees(out.graph.node) == {"first": ("outer", ""), "second": copies[0]}
     assert casts[2] == 0
@@ -233,5 +229,9 @@ def test_random_models(
         else:
             wanted = run_in_onnxruntime(path, values)
             got = run_in_onnxruntime(out, low if interface else values)
+        # What float16 has no normal numbers for, it cannot have to a tolerance.
+        for name in [n for n, v in wanted.items() if np.abs(v).max() < np.finfo(np.float16).tiny]:
+            assert np.abs(got[name]).max() < 2 * np.finfo(np.float16).tiny, seed
+            del wanted[name]
         assert relative_error(wanted, got) < 5e-2, seed
     assert copied

@@ -52,6 +52,7 @@ struct ConvertOptions {
   IOTypes ioTypes = IOTypes::Policy;
   Placement placement = Placement::Optimal;
   bool keepIslands = true;
+  bool estimates = true;
   std::vector<std::string> dimensions;
   std::vector<std::string> keepOps, keepNodes;
   /// Something may run in bfloat16, which operators have gained over time.
@@ -190,6 +191,13 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
   if (!island)
     return ExitUsage;
   options.keepIslands = *island == 0;
+  static constexpr StringRef estimates[] = {"use", "ignore"};
+  std::optional<unsigned> estimate =
+      chooseValue(arguments, OPT_estimates, estimates, /*missing=*/
+                  arguments.hasArg(OPT_tolerance) ? 1 : 0);
+  if (!estimate)
+    return ExitUsage;
+  options.estimates = *estimate == 0;
   options.dimensions = arguments.getAllArgValues(OPT_dim);
   for (const std::string &dimension : options.dimensions)
     if (llvm::Error error = CostOptions().addDimension(dimension))
@@ -289,8 +297,7 @@ static void fillPipelineOptions(const ConvertOptions &options,
   autocast.keepOps = llvm::ArrayRef(options.keepOps);
   autocast.keepNodes = llvm::ArrayRef(options.keepNodes);
   autocast.rangeMargin = options.calibrationMargin;
-  // A search measures what these estimate.
-  autocast.estimates = !options.search;
+  autocast.estimates = options.estimates;
 }
 
 /// Runs the model on data, and notes what that tells, for runPasses() to see.

@@ -104,6 +104,10 @@ defm islands : Setting<"islands", "keep|lower", [ConvertOption],
     "policy (default: keep)\n"
     "keep:  they stay float32\n"
     "lower: they become low if that moves fewer bytes">;
+defm estimates : Setting<"estimates", "use|ignore", [ConvertOption],
+    "Whether what a model's constants say of ranges and\n"
+    "errors is a reason for float32 (default: use, but\n"
+    "ignore with --tolerance, which measures)">;
 defm dim : Setting<"dim", "NAME=SIZE", [ConvertOption, InspectOption],
     "What a dynamic dimension of this name is taken for\n"
     "where bytes are counted (default: 8); can be repeated">;

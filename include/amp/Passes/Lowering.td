@@ -126,8 +126,7 @@ def ConvertAMPToONNX : Pass<"amp-to-onnx", "::mlir::ModuleOp"> {
     changed is rounded to the new type. A local function of another opset than
     the model's gets the model's where a Cast came in that is not the same in
     both, as ONNX wants it, if its other operators are. Copies of a local
-    function become overloads of it, `amp1`, `amp2` and so on, or before IR
-    version 10 functions of another name, `f_amp1`.
+    function `f` are named `f_amp1`, `f_amp2` and so on.
 
     Loss scaling becomes arithmetic of opset 13 or later, and `If`, whatever
     happens in a step: nothing is left to the program around the model. Each

@@ -19,22 +19,16 @@ namespace amp::onnx {
 
 namespace {
 
-constexpr StringLiteral kMark = "amp";
+constexpr StringLiteral kMark = "_amp";
 
-/// The first one that has overloads.
-constexpr int64_t kOverloadIRVersion = 10;
-
-/// A name, or an overload, without what says that it is a copy's.
-StringRef withoutMark(StringRef text) {
-  StringRef rest = text.rtrim("0123456789");
-  if (rest.size() == text.size() || !rest.consume_back(kMark))
-    return text;
-  return rest.empty() || rest.consume_back("_") ? rest : text;
+/// A name without what says that it is a copy's.
+StringRef withoutMark(StringRef name) {
+  StringRef rest = name.rtrim("0123456789");
+  return rest.size() != name.size() && rest.consume_back(kMark) ? rest : name;
 }
 
-std::string withMark(StringRef text, unsigned number) {
-  text = withoutMark(text);
-  return (text + (text.empty() ? "" : "_") + kMark + Twine(number)).str();
+std::string withMark(StringRef name, unsigned number) {
+  return (withoutMark(name) + kMark + Twine(number)).str();
 }
 
 StringRef getText(DictionaryAttr fields, StringRef key) {
@@ -83,21 +77,15 @@ void identifyCopies(ModuleOp module) {
                               getText(fields, "overload"))
                      .getKey());
   });
-  auto model = module->getAttrOfType<DictionaryAttr>(ONNXDialect::kModel);
-  auto irVersion =
-      model ? model.getAs<IntegerAttr>("ir_version") : IntegerAttr();
-  bool hasOverloads = irVersion && irVersion.getInt() >= kOverloadIRVersion;
   llvm::StringMap<unsigned> numbers;
   for (auto &[function, identity] : copies) {
     unsigned &number = numbers[identity.getKey()];
-    std::string &text = hasOverloads ? identity.overload : identity.name;
     do
-      text = withMark(text, ++number);
+      identity.name = withMark(identity.name, ++number);
     while (!taken.insert(identity.getKey()).second);
     NamedAttrList fields(
         function->getAttrOfType<DictionaryAttr>(ONNXDialect::kFunction));
-    fields.set(hasOverloads ? "overload" : "name",
-               StringAttr::get(module.getContext(), text));
+    fields.set("name", StringAttr::get(module.getContext(), identity.name));
     function->setAttr(ONNXDialect::kFunction,
                       fields.getDictionary(module.getContext()));
   }

@@ -26,10 +26,10 @@ struct FunctionIdentity {
   std::string getOriginalName() const;
 };
 
-/// Gives each function that has the identity of one before it an identity of
-/// its own, which no function and no node of the model has: the overload
-/// `amp1`, `amp2` and so on; before IR version 10, which has brought overloads,
-/// the name `f_amp1`.
+/// Gives each function that has the identity of one before it a name of its
+/// own, which no function and no node of the model has: `f_amp1`, `f_amp2` and
+/// so on. They are no overloads of `f`, since ONNX Runtime (1.32) takes the
+/// types of one for those of another when it puts them in line.
 void identifyCopies(mlir::ModuleOp module);
 
 } // namespace amp::onnx
