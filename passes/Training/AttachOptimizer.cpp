@@ -4,8 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LearningRate.h"
 #include "NamedValues.h"
 #include "Optimizers.h"
+#include "ParameterGroups.h"
+#include "Settings.h"
 #include "TrainingState.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
@@ -31,7 +34,8 @@ struct Parameter {
   std::string name;
   BlockArgument value;
   Value gradient;
-  SmallVector<OptimizerSlot> slots;
+  ParameterGroup group;
+  SmallVector<OptimizerSlot> slots; ///< the average of weights is the last
   SmallVector<BlockArgument> slotValues;
 };
 
@@ -53,31 +57,57 @@ public:
 private:
   LogicalResult attach(func::FuncOp main);
   LogicalResult findParameters(func::FuncOp main);
-  LogicalResult readSettings(func::FuncOp main);
+  llvm::Error readOptions();
+  llvm::Error groupParameters();
   void addSlots(func::FuncOp main);
+  LogicalResult addAverages(func::FuncOp main);
+  void clipValues(OpBuilder &builder, func::FuncOp main,
+                  MutableArrayRef<Value> gradients);
   SmallVector<Value> update(OpBuilder &builder, func::FuncOp main,
                             ArrayRef<Value> gradients, Value count);
 
   std::shared_ptr<const Optimizer> rule; // passes are copied
+  LearningRate rate;
   SmallVector<Parameter> parameters;
 };
 
-LogicalResult AttachOptimizerPass::readSettings(func::FuncOp main) {
-  llvm::StringMap<double> numbers;
-  for (StringRef setting : settings) {
-    auto [name, text] = setting.split('=');
-    double number = 0;
-    if (text.getAsDouble(number))
-      return main.emitError()
-             << "settings: expected NAME=NUMBER, but got " << quoted(setting);
-    numbers[name] = number;
-  }
+llvm::Error AttachOptimizerPass::readOptions() {
   llvm::Expected<std::unique_ptr<Optimizer>> created =
-      Optimizer::create(optimizer, numbers);
+      Optimizer::create(optimizer, settings);
   if (!created)
-    return main.emitError() << llvm::toString(created.takeError());
+    return created.takeError();
   rule = std::move(*created);
-  return success();
+  if (learningRate < 0)
+    learningRate = rule->getDefaultRate();
+  if (weightDecay < 0)
+    weightDecay = rule->getDefaultWeightDecay();
+  for (auto [setting, value] :
+       {std::pair<Setting, double>{{"lr", nullptr}, learningRate},
+        {{"weight-decay", nullptr}, weightDecay},
+        {{"clip-norm", nullptr}, clipNorm},
+        {{"clip-value", nullptr}, clipValue},
+        {{"ema", nullptr, 0, 1}, averageDecay}})
+    if (llvm::Error error = checkSetting(setting, value))
+      return error;
+  llvm::Expected<LearningRate> parsed =
+      LearningRate::parse(schedule, learningRate);
+  if (!parsed)
+    return parsed.takeError();
+  rate = *parsed;
+  return llvm::Error::success();
+}
+
+llvm::Error AttachOptimizerPass::groupParameters() {
+  auto names = llvm::map_to_vector(parameters, [](const Parameter &parameter) {
+    return StringRef(parameter.name);
+  });
+  llvm::Expected<SmallVector<ParameterGroup>> found =
+      amp::groupParameters(names, groups, {1, weightDecay});
+  if (!found)
+    return found.takeError();
+  for (auto [parameter, group] : llvm::zip_equal(parameters, *found))
+    parameter.group = group;
+  return llvm::Error::success();
 }
 
 /// The inputs whose gradients are outputs, which end here.
@@ -109,7 +139,7 @@ LogicalResult AttachOptimizerPass::findParameters(func::FuncOp main) {
       return main.emitError() << "parameter " << quoted(base)
                               << " expects float32 and a static shape, but is "
                               << parameter.getType();
-    parameters.push_back({base.str(), parameter, value, {}, {}});
+    parameters.push_back({base.str(), parameter, value, {}, {}, {}});
   }
   if (parameters.empty())
     return main.emitError("has no input 'X' with an output 'X_grad': "
@@ -134,6 +164,36 @@ void AttachOptimizerPass::addSlots(func::FuncOp main) {
   }
 }
 
+/// Averages of the weights begin with the initial weights.
+LogicalResult AttachOptimizerPass::addAverages(func::FuncOp main) {
+  if (averageDecay == 0)
+    return success();
+  llvm::DenseMap<Value, TypedAttr> initial;
+  for (auto known : main.getBody().front().getOps<onnx::DefaultInputOp>())
+    initial[known.getInput()] = known.getValue().getValue();
+  for (Parameter &parameter : parameters) {
+    TypedAttr value = initial.lookup(parameter.value);
+    if (!value)
+      return main.emitError() << "ema: parameter " << quoted(parameter.name)
+                              << " has no initial value";
+    auto type = cast<RankedTensorType>(parameter.value.getType());
+    parameter.slots.push_back({"ema", llvm::to_vector(type.getShape())});
+    parameter.slotValues.push_back(
+        addInput(main, parameter.name + ".ema", value));
+  }
+  return success();
+}
+
+/// torch.nn.utils.clip_grad_value_; NaN stays.
+void AttachOptimizerPass::clipValues(OpBuilder &builder, func::FuncOp main,
+                                     MutableArrayRef<Value> gradients) {
+  NodeBuilder b(builder, main);
+  Type f32 = builder.getF32Type();
+  Expr least = b.number(-clipValue, f32), most = b.number(clipValue, f32);
+  for (Value &gradient : gradients)
+    gradient = b.apply("Clip", {gradient, least, most});
+}
+
 /// The new parameters, then the new slots, in their order, then the new count.
 SmallVector<Value> AttachOptimizerPass::update(OpBuilder &builder,
                                                func::FuncOp main,
@@ -143,18 +203,26 @@ SmallVector<Value> AttachOptimizerPass::update(OpBuilder &builder,
   Type f64 = builder.getF64Type();
   Expr next = b.apply("Add", {count, b.integer(1)});
   Expr number = b.cast(next, f64);
-  Expr rate =
-      b.number(learningRate < 0 ? rule->getDefaultRate() : learningRate, f64);
-  double decay = weightDecay < 0 ? rule->getDefaultWeightDecay() : weightDecay;
+  Expr scheduled = rate.buildFactor(number);
   SmallVector<Value> changed, slots;
   for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients)) {
-    ParameterUpdate step{
-        b, b.expr(parameter.value), b.expr(gradient), rate, number, decay, {}};
-    for (Value slot : parameter.slotValues)
+    ParameterUpdate step{b,
+                         b.expr(parameter.value),
+                         b.expr(gradient),
+                         rate.build(b, scheduled, parameter.group.rateFactor),
+                         number,
+                         parameter.group.weightDecay,
+                         {}};
+    ArrayRef<BlockArgument> old(parameter.slotValues);
+    bool hasAverage = averageDecay != 0;
+    for (Value slot : old.drop_back(hasAverage))
       step.slots.push_back(b.expr(slot));
     rule->update(step);
     changed.push_back(step.parameter);
     llvm::append_range(slots, step.slots);
+    if (hasAverage)
+      slots.push_back(
+          updateAverage(b.expr(old.back()), step.parameter, averageDecay));
   }
   llvm::append_range(changed, slots);
   changed.push_back(next);
@@ -162,16 +230,23 @@ SmallVector<Value> AttachOptimizerPass::update(OpBuilder &builder,
 }
 
 LogicalResult AttachOptimizerPass::attach(func::FuncOp main) {
-  if (failed(readSettings(main)) || failed(findParameters(main)))
+  if (llvm::Error error = readOptions())
+    return main.emitError() << llvm::toString(std::move(error));
+  if (failed(findParameters(main)))
     return failure();
+  if (llvm::Error error = groupParameters())
+    return main.emitError() << llvm::toString(std::move(error));
   Builder types(main.getContext());
   auto scalar = [&](Type element) {
     return RankedTensorType::get({}, element);
   };
   addSlots(main);
+  if (failed(addAverages(main)))
+    return failure();
   Value count =
       addInput(main, "amp.step",
                DenseElementsAttr::get(scalar(types.getI64Type()), int64_t(0)));
+  rate.addInputTo(main);
   NamedValues named(main);
   Value scale = seed.empty() ? Value() : named.lookup(seed);
   if (!seed.empty() && !isa_and_present<BlockArgument>(scale))
@@ -197,6 +272,8 @@ LogicalResult AttachOptimizerPass::attach(func::FuncOp main) {
                      unscale.getUnscaled().end());
     found = unscale.getFoundInf();
   }
+  if (clipValue > 0)
+    clipValues(builder, main, gradients);
   if (clipNorm > 0) {
     SmallVector<Type> results(ValueRange(gradients).getTypes());
     results.push_back(scalar(types.getF32Type()));

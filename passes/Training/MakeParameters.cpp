@@ -13,8 +13,6 @@
 #include "amp/Passes/Training.h"
 #include "amp/Support/Quoted.h"
 
-#include "llvm/Support/Regex.h"
-
 using namespace mlir;
 
 namespace amp {
@@ -60,11 +58,10 @@ private:
 };
 
 LogicalResult MakeParametersPass::makeParameters(func::FuncOp main) {
-  llvm::Regex regex("^(" + trainable + ")$");
-  std::string problem;
-  if (!regex.isValid(problem))
-    return main.emitError() << "trainable: " << quoted(trainable)
-                            << " is no regular expression: " << problem;
+  llvm::Expected<llvm::Regex> regex = getWholeNameRegex(trainable);
+  if (!regex)
+    return main.emitError()
+           << "trainable: " << llvm::toString(regex.takeError());
   NamedValues named(main);
   Value lossValue = named.lookup(loss);
   if (!lossValue) {
@@ -80,7 +77,7 @@ LogicalResult MakeParametersPass::makeParameters(func::FuncOp main) {
   for (auto initializer :
        main.getBody().front().getOps<onnx::InitializerOp>()) {
     StringRef name = getResultName(initializer);
-    if (name.empty() || !regex.match(name))
+    if (name.empty() || !regex->match(name))
       continue;
     anyMatches = true;
     auto type = dyn_cast<RankedTensorType>(initializer.getType());

@@ -8,6 +8,7 @@
 
 #include "amp/Dialect/ONNX/ONNXDialect.h"
 #include "amp/Support/NearestName.h"
+#include "amp/Support/Quoted.h"
 
 using namespace mlir;
 
@@ -48,6 +49,14 @@ NamedValues::NamedValues(func::FuncOp graph) {
 
 StringRef NamedValues::nearest(StringRef name) const {
   return findNearestName(name, llvm::to_vector(values.keys()));
+}
+
+llvm::Expected<llvm::Regex> getWholeNameRegex(StringRef expression) {
+  std::string problem;
+  if (!llvm::Regex(expression).isValid(problem))
+    return llvm::createStringError(quoted(expression) +
+                                   " is no regular expression: " + problem);
+  return llvm::Regex(("^(" + expression + ")$").str());
 }
 
 } // namespace amp

@@ -10,6 +10,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/Regex.h"
 
 namespace amp {
 
@@ -32,6 +34,9 @@ private:
 
   llvm::StringMap<mlir::Value> values;
 };
+
+/// A regular expression that has to match the whole of a name.
+llvm::Expected<llvm::Regex> getWholeNameRegex(llvm::StringRef expression);
 
 } // namespace amp
 

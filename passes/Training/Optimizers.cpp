@@ -6,7 +6,8 @@
 
 #include "Optimizers.h"
 
-#include "amp/Support/NearestName.h"
+#include "Settings.h"
+
 #include "amp/Support/Quoted.h"
 
 #include <cmath>
@@ -33,9 +34,9 @@ Expr toFloat(NodeBuilder &b, Expr scalar) {
 }
 
 /// start + weight (end - start), and from the other end for weights beyond a
-/// half: torch.lerp.
-Expr lerp(Expr start, Expr end, double weight) {
-  if (std::abs(weight) < 0.5)
+/// half: torch.lerp, whose weight has the type of the values.
+Expr lerp(Expr start, Expr end, float weight) {
+  if (std::abs(weight) < 0.5f)
     return start + (end - start) * weight;
   return end - (end - start) * (1 - weight);
 }
@@ -75,7 +76,7 @@ SmallVector<int64_t> toVector(ArrayRef<int64_t> shape) {
 // Optimizers
 //===----------------------------------------------------------------------===//
 
-/// torch.optim.SGD. Nesterov momentum as there (Sutskever et al. 2013).
+/// torch.optim.SGD, with Nesterov momentum as there (Sutskever et al. 2013).
 class SGD final : public Optimizer {
 public:
   double momentum = 0, dampening = 0, nesterov = 0;
@@ -89,10 +90,12 @@ public:
   void update(ParameterUpdate &step) const override {
     Expr gradient = withDecay(step);
     if (momentum != 0) {
-      Expr buffer = step.slots[0] * momentum + gradient * (1 - dampening);
-      // The first gradient is taken whole.
-      if (dampening != 0)
-        buffer = step.b.where(step.count == 1.0, gradient, buffer);
+      Expr buffer = step.slots[0] * momentum;
+      if (dampening == 0)
+        buffer = buffer + gradient;
+      else // The first gradient is taken whole.
+        buffer = step.b.where(step.count == 1.0, gradient,
+                              buffer + gradient * (1 - dampening));
       step.slots[0] = buffer;
       gradient = nesterov != 0 ? gradient + buffer * momentum : buffer;
     }
@@ -101,19 +104,23 @@ public:
 };
 
 /// torch.optim.Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter
-/// 2019), which differ in where the weights decay.
+/// 2019), which differ in where the weights decay; AMSGrad by Reddi et al.
+/// 2018.
 class Adam final : public Optimizer {
 public:
   explicit Adam(bool isDecoupled) : isDecoupled(isDecoupled) {}
-  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, amsgrad = 0;
 
   double getDefaultRate() const override { return 1e-3; }
   double getDefaultWeightDecay() const override {
     return isDecoupled ? 1e-2 : 0;
   }
   SmallVector<OptimizerSlot> getSlots(ArrayRef<int64_t> shape) const override {
-    return {{"exp_avg", toVector(shape), 0},
-            {"exp_avg_sq", toVector(shape), 0}};
+    SmallVector<OptimizerSlot> slots = {{"exp_avg", toVector(shape), 0},
+                                        {"exp_avg_sq", toVector(shape), 0}};
+    if (amsgrad != 0)
+      slots.push_back({"max_exp_avg_sq", toVector(shape), 0});
+    return slots;
   }
   void update(ParameterUpdate &step) const override {
     NodeBuilder &b = step.b;
@@ -125,9 +132,12 @@ public:
     Expr correction1 = 1.0 - pow(number(step, beta1), step.count);
     Expr correction2 = sqrt(1.0 - pow(number(step, beta2), step.count));
     Expr size = toFloat(b, step.rate / correction1);
-    Expr root = sqrt(square) / toFloat(b, correction2) + eps;
+    SmallVector<Expr> slots = {mean, square};
+    if (amsgrad != 0)
+      slots.push_back(max(step.slots[2], square));
+    Expr root = sqrt(slots.back()) / toFloat(b, correction2) + eps;
     step.parameter = parameter - size * mean / root;
-    step.slots = {mean, square};
+    step.slots = std::move(slots);
   }
 
 private:
@@ -176,15 +186,14 @@ public:
   }
   void update(ParameterUpdate &step) const override {
     NodeBuilder &b = step.b;
+    Type f64 = step.count.getElementType();
     auto type = cast<RankedTensorType>(step.parameter.getType());
-    double elements = std::max<int64_t>(type.getNumElements(), 1);
+    double root = std::sqrt(std::max<int64_t>(type.getNumElements(), 1));
     Expr gradient = step.gradient;
-    Expr fresh = toFloat(
-        b, pow(step.count, b.number(beta2Decay, step.count.getElementType())));
+    Expr fresh = toFloat(b, pow(step.count, b.number(beta2Decay, f64)));
     Expr limit = min(step.rate, 1.0 / sqrt(step.count));
-    Expr spread = norm(b, step.parameter, {}, false) / std::sqrt(elements);
-    Expr size = max(b.number(eps2, spread.getElementType()), spread) *
-                toFloat(b, limit);
+    Expr spread = b.cast(norm(b, step.parameter, {}, false), f64) / root;
+    Expr size = max(b.number(eps2, f64), spread) * limit;
     Expr parameter = decayed(step);
 
     Expr variance;
@@ -206,9 +215,9 @@ public:
     Expr least = b.number(eps1 * eps1, variance.getElementType());
     Expr update = reciprocal(sqrt(max(variance, least))) * gradient;
     Expr length =
-        norm(b, update, {}, false) / (std::sqrt(elements) * clipThreshold);
-    Expr scale = size / max(length, b.number(1, length.getElementType()));
-    step.parameter = parameter - update * scale;
+        b.cast(norm(b, update, {}, false), f64) / (root * clipThreshold);
+    step.parameter =
+        parameter - update * toFloat(b, size / max(b.number(1, f64), length));
   }
 };
 
@@ -234,83 +243,59 @@ public:
 // Settings
 //===----------------------------------------------------------------------===//
 
-/// A setting's name, where it goes, and what it may be.
-struct Setting {
-  StringLiteral name;
-  double *value;
-  double least = 0;
-  double bound = std::numeric_limits<double>::infinity(); ///< excluded
-};
+Setting flag(StringLiteral name, double &value) {
+  Setting setting{name, &value};
+  setting.kind = Setting::Flag;
+  return setting;
+}
 
 constexpr StringLiteral names[] = {"sgd",     "adam",      "adamw",
                                    "adagrad", "adafactor", "lion"};
 
-/// "; did you mean 'x'?", if a name is near.
-std::string didYouMean(StringRef got, ArrayRef<StringRef> candidates) {
-  StringRef nearest = findNearestName(got, candidates);
-  return nearest.empty() ? std::string()
-                         : "; did you mean " + quoted(nearest) + "?";
-}
-
-llvm::Error apply(StringRef optimizer, ArrayRef<Setting> known,
-                  const llvm::StringMap<double> &settings) {
-  SmallVector<StringRef> sorted(settings.keys());
-  llvm::sort(sorted); // for one message always
-  for (StringRef name : sorted) {
-    const Setting *found = llvm::find_if(
-        known, [&](const Setting &setting) { return setting.name == name; });
-    if (found == known.end()) {
-      SmallVector<StringRef> candidates;
-      for (const Setting &setting : known)
-        candidates.push_back(setting.name);
-      return llvm::createStringError(optimizer + " has no setting " +
-                                     quoted(name) +
-                                     didYouMean(name, candidates));
-    }
-    double value = settings.lookup(name);
-    if (!(value >= found->least && value < found->bound))
-      return llvm::createStringError(
-          "%s of %s expects a number from %g to below %g, but got %g",
-          found->name.data(), optimizer.str().c_str(), found->least,
-          found->bound, value);
-    *found->value = value;
-  }
-  return llvm::Error::success();
-}
-
 } // namespace
+
+Expr updateAverage(Expr average, Expr value, double decay) {
+  return lerp(average, value, 1 - decay);
+}
 
 ArrayRef<StringLiteral> Optimizer::getNames() { return names; }
 
 llvm::Expected<std::unique_ptr<Optimizer>>
-Optimizer::create(StringRef name, const llvm::StringMap<double> &settings) {
+Optimizer::create(StringRef name, ArrayRef<std::string> settings) {
   constexpr double kAny = std::numeric_limits<double>::infinity();
+  auto texts = llvm::to_vector_of<StringRef>(settings);
   auto finish = [&](auto optimizer, ArrayRef<Setting> known)
       -> llvm::Expected<std::unique_ptr<Optimizer>> {
-    if (llvm::Error error = apply(name, known, settings))
+    if (llvm::Error error = readSettings(name, known, texts))
       return error;
     return std::unique_ptr<Optimizer>(std::move(optimizer));
   };
   if (name == "sgd") {
     auto sgd = std::make_unique<SGD>();
     SGD &o = *sgd;
-    return finish(std::move(sgd), {{"momentum", &o.momentum, 0, 1},
-                                   {"dampening", &o.dampening, 0, 1},
-                                   {"nesterov", &o.nesterov, 0, 2}});
+    auto created = finish(std::move(sgd), {{"momentum", &o.momentum, 0, 1},
+                                           {"dampening", &o.dampening, 0, 1},
+                                           flag("nesterov", o.nesterov)});
+    if (created && o.nesterov != 0 && (o.momentum == 0 || o.dampening != 0))
+      return llvm::createStringError(
+          "nesterov of sgd expects momentum, and no dampening");
+    return created;
   }
   if (name == "adam" || name == "adamw") {
     auto adam = std::make_unique<Adam>(/*isDecoupled=*/name == "adamw");
     Adam &o = *adam;
     return finish(std::move(adam), {{"beta1", &o.beta1, 0, 1},
                                     {"beta2", &o.beta2, 0, 1},
-                                    {"eps", &o.eps}});
+                                    {"eps", &o.eps},
+                                    flag("amsgrad", o.amsgrad)});
   }
   if (name == "adagrad") {
     auto adagrad = std::make_unique<Adagrad>();
     Adagrad &o = *adagrad;
-    return finish(std::move(adagrad), {{"lr_decay", &o.rateDecay},
-                                       {"initial_accumulator", &o.initial},
-                                       {"eps", &o.eps}});
+    return finish(std::move(adagrad),
+                  {{"lr_decay", &o.rateDecay},
+                   {"initial_accumulator_value", &o.initial},
+                   {"eps", &o.eps}});
   }
   if (name == "adafactor") {
     auto adafactor = std::make_unique<Adafactor>();

@@ -6,8 +6,10 @@
 //
 // Each formula stands once, as ONNX nodes on float32 master weights. The order
 // of operations is that of torch.optim's single-tensor code, and scalars are
-// computed in double and rounded once, as there; PyTorch's vector kernels fuse
-// some products and sums, which ONNX cannot say: that is the only difference.
+// computed in double and rounded once, as there: bits are those of PyTorch
+// without its vector kernels. These fuse some products and sums, which ONNX
+// cannot say; and Adafactor's norms are sums, whose order is the runtime's.
+// Both stay within 3 units in the last place of the largest weight in 40 steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +18,6 @@
 
 #include "amp/Dialect/ONNX/NodeBuilder.h"
 
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
 #include <memory>
@@ -48,11 +49,11 @@ class Optimizer {
 public:
   virtual ~Optimizer();
 
-  /// One of getNames(), with settings by name ("beta1"); those that are left
+  /// One of getNames(), with settings ("beta1=0.9"); those that are left
   /// out have torch.optim's defaults. Fails for an unknown name or setting (the
   /// nearest is shown), and for a number out of its range.
   static llvm::Expected<std::unique_ptr<Optimizer>>
-  create(llvm::StringRef name, const llvm::StringMap<double> &settings);
+  create(llvm::StringRef name, llvm::ArrayRef<std::string> settings);
   static llvm::ArrayRef<llvm::StringLiteral> getNames();
 
   /// The learning rate and weight decay that torch.optim has without others.
@@ -64,6 +65,10 @@ public:
   getSlots(llvm::ArrayRef<int64_t> shape) const = 0;
   virtual void update(ParameterUpdate &step) const = 0;
 };
+
+/// An exponential moving average and a new value:
+/// torch.optim.swa_utils.get_ema_multi_avg_fn.
+onnx::Expr updateAverage(onnx::Expr average, onnx::Expr value, double decay);
 
 } // namespace amp
 

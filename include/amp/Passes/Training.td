@@ -133,9 +133,33 @@ def AttachOptimizer : Pass<"amp-attach-optimizer", "::mlir::ModuleOp"> {
     the number of steps, `amp.step`. The module's metadata pairs them
     (`amp.state`).
 
+    A group is of the parameters whose whole name matches a regular expression:
+    their learning rate has a factor `lr`, and `decay` takes the place of the
+    weight decay. A parameter is in the first group that it matches. Braces keep
+    the commas of a group together: `group={{.*bias:lr=2,decay=0},{emb.*:lr=3}}`.
+
+    The learning rate of the step after t others is `lr` times a factor,
+
+    ```
+    constant:warmup=W               1
+    linear:warmup=W,total=T         max(0, (T - t) / (T - W))
+    cosine:warmup=W,total=T,end=E   E + (1 - E) (1 + cos(pi p)) / 2
+                                    where p = min(1, (t - W) / (T - W))
+    ```
+
+    and t / W while t < W: the first step of a warm-up has rate 0. These are the
+    schedules of the `transformers` package for torch.optim's LambdaLR. With
+    `schedule=input` the rate is an input `amp.lr`, a scalar of float64, with
+    `lr` as default.
+
+    With `ema`, `X.ema` is state: an average of the parameter,
+    `ema X.ema + (1 - ema) X_next`, which begins with the parameter's initial
+    value.
+
     With `seed`, the input that gradients are multiplied by, they are unscaled;
     a step with a gradient that is not finite changes nothing but the scale,
     `amp.found_inf` says so, and the scale is updated unless `dynamic=false`.
+    Neither averages nor schedules advance in a step that is skipped.
   }];
   let dependentDialects = ["::amp::AMPDialect", "::amp::onnx::ONNXDialect"];
   let options = [
@@ -147,8 +171,17 @@ def AttachOptimizer : Pass<"amp-attach-optimizer", "::mlir::ModuleOp"> {
            "Weight decay (negative: as torch.optim's)">,
     ListOption<"settings", "settings", "std::string",
                "Other settings of the optimizer, NAME=NUMBER">,
+    ListOption<"groups", "group", "std::string",
+               "Groups of parameters, {{REGEX:lr=FACTOR,decay=NUMBER}}">,
+    Option<"schedule", "schedule", "std::string", /*default=*/"\"constant\"",
+           "constant, linear or cosine with :warmup=W,total=T,end=E, or input">,
+    Option<"averageDecay", "ema", "double", /*default=*/"0",
+           "Decay of averages of the parameters; 0 for none">,
     Option<"clipNorm", "clip-norm", "double", /*default=*/"0",
            "Norm that gradients are clipped to; 0 for none">,
+    Option<"clipValue", "clip-value", "double", /*default=*/"0",
+           "Magnitude that gradients are clipped to, before the norm; 0 for "
+           "none">,
     Option<"seed", "seed", "std::string", /*default=*/"",
            "Name of the input that is the loss scale">,
     Option<"isDynamic", "dynamic", "bool", /*default=*/"true",
