@@ -334,7 +334,6 @@ LogicalResult AttachOptimizerPass::attach(func::FuncOp main) {
   if (found)
     addOutput(main, "amp.found_inf", found);
   addStatePairs(getOperation(), pairs);
-  main->removeAttr(AMPDialect::kParameters);
   return success();
 }
 

@@ -16,6 +16,8 @@ namespace amp {
 
 using onnx::ONNXDialect;
 
+static constexpr StringLiteral kStateKey = "amp.state";
+
 /// Adds an entry to a list of fields of a graph: `input`, `output`.
 static void addEntry(func::FuncOp graph, StringRef key, StringRef name) {
   Builder builder(graph.getContext());
@@ -29,6 +31,25 @@ static void addEntry(func::FuncOp graph, StringRef key, StringRef name) {
   entries.set(key, builder.getArrayAttr(list));
   graph->setAttr(ONNXDialect::kGraph,
                  entries.getDictionary(graph.getContext()));
+}
+
+static StringRef getEntryName(func::FuncOp graph, StringRef list,
+                              size_t position) {
+  auto fields = graph->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);
+  auto entries = fields ? fields.getAs<ArrayAttr>(list) : ArrayAttr();
+  auto entry = entries && position < entries.size()
+                   ? dyn_cast<DictionaryAttr>(entries[position])
+                   : DictionaryAttr();
+  auto name = entry ? entry.getAs<StringAttr>("name") : StringAttr();
+  return name ? name.getValue() : StringRef();
+}
+
+StringRef getInputName(func::FuncOp graph, size_t position) {
+  return getEntryName(graph, "input", position);
+}
+
+StringRef getOutputName(func::FuncOp graph, size_t position) {
+  return getEntryName(graph, "output", position);
 }
 
 void updateType(func::FuncOp graph) {
@@ -57,8 +78,34 @@ void addOutput(func::FuncOp graph, StringRef name, Value value) {
   updateType(graph);
 }
 
+SmallVector<StatePair> getStatePairs(ModuleOp module) {
+  auto model = module->getAttrOfType<DictionaryAttr>(ONNXDialect::kModel);
+  auto metadata =
+      model ? model.getAs<ArrayAttr>("metadata_props") : ArrayAttr();
+  SmallVector<StatePair> pairs;
+  for (Attribute entry :
+       metadata ? metadata.getValue() : ArrayRef<Attribute>()) {
+    auto fields = dyn_cast<DictionaryAttr>(entry);
+    auto key = fields ? fields.getAs<StringAttr>("key") : StringAttr();
+    auto text = fields ? fields.getAs<StringAttr>("value") : StringAttr();
+    if (!key || key.getValue() != kStateKey || !text)
+      continue;
+    llvm::Expected<llvm::json::Value> parsed =
+        llvm::json::parse(text.getValue());
+    if (!parsed) {
+      llvm::consumeError(parsed.takeError());
+      continue;
+    }
+    const llvm::json::Array *list = parsed->getAsArray();
+    for (const llvm::json::Value &pair : list ? *list : llvm::json::Array())
+      if (const llvm::json::Object *object = pair.getAsObject())
+        pairs.push_back({object->getString("input").value_or("").str(),
+                         object->getString("output").value_or("").str()});
+  }
+  return pairs;
+}
+
 void addStatePairs(ModuleOp module, ArrayRef<StatePair> added) {
-  constexpr StringLiteral kKey = "amp.state";
   Builder builder(module.getContext());
   NamedAttrList model(
       module->getAttrOfType<DictionaryAttr>(ONNXDialect::kModel));
@@ -68,7 +115,7 @@ void addStatePairs(ModuleOp module, ArrayRef<StatePair> added) {
     for (Attribute entry : known) {
       auto fields = dyn_cast<DictionaryAttr>(entry);
       auto key = fields ? fields.getAs<StringAttr>("key") : StringAttr();
-      if (!key || key.getValue() != kKey) {
+      if (!key || key.getValue() != kStateKey) {
         metadata.push_back(entry);
         continue;
       }
@@ -87,7 +134,7 @@ void addStatePairs(ModuleOp module, ArrayRef<StatePair> added) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(pairs));
   metadata.push_back(builder.getDictionaryAttr(
-      {builder.getNamedAttr("key", builder.getStringAttr(kKey)),
+      {builder.getNamedAttr("key", builder.getStringAttr(kStateKey)),
        builder.getNamedAttr("value", builder.getStringAttr(text))}));
   model.set("metadata_props", builder.getArrayAttr(metadata));
   module->setAttr(ONNXDialect::kModel,

@@ -28,12 +28,18 @@ mlir::BlockArgument addInput(mlir::func::FuncOp graph, llvm::StringRef name,
 void addOutput(mlir::func::FuncOp graph, llvm::StringRef name,
                mlir::Value value);
 
+/// The name of an input of a graph, or of an output; empty if it has none.
+llvm::StringRef getInputName(mlir::func::FuncOp graph, size_t position);
+llvm::StringRef getOutputName(mlir::func::FuncOp graph, size_t position);
+
 /// Brings a function's type in line with its block.
 void updateType(mlir::func::FuncOp graph);
 
 /// An input, and the output that is its next value.
 using StatePair = std::pair<std::string, std::string>;
 
+/// The pairs of the module's metadata.
+llvm::SmallVector<StatePair> getStatePairs(mlir::ModuleOp module);
 /// Adds pairs to those of the module's metadata.
 void addStatePairs(mlir::ModuleOp module, llvm::ArrayRef<StatePair> pairs);
 

@@ -12,6 +12,9 @@
 
 namespace amp {
 
+/// What becomes of nodes that do in training what they don't in inference.
+enum class NodeForm { Train, Keep };
+
 #define GEN_PASS_DECL
 #include "amp/Passes/Training.h.inc"
 

@@ -197,4 +197,114 @@ def AttachOptimizer : Pass<"amp-attach-optimizer", "::mlir::ModuleOp"> {
   ];
 }
 
+defvar nodeFormValues = [{
+  ::llvm::cl::values(
+    clEnumValN(::amp::NodeForm::Train, "train", "as in training"),
+    clEnumValN(::amp::NodeForm::Keep, "keep", "as it is"))
+}];
+
+def TrainingForm : Pass<"amp-training-form", "::mlir::ModuleOp"> {
+  let summary = "Normalization and dropout as in training";
+  let description = [{
+    Exporters give models in inference form. Here BatchNormalization nodes of
+    the main graph normalize by the batch, and their running statistics become
+    state in float32, as `amp.state` in the module's metadata says: inputs with
+    the statistics as defaults, outputs `X_next` (or what the model calls them).
+    `momentum` stays. ONNX gathers the biased variance of batches, which is what
+    `unbiased-variance=false` leaves; PyTorch gathers the unbiased one. Nodes
+    that share statistics update them in turn.
+
+    Dropout nodes drop, whatever mode they had, and scale the rest by
+    `1 / (1 - ratio)`. Their masks are a function of `amp.seed` and
+    `amp.random_step`, which are state too, in integer arithmetic
+    (Philox4x32-10): they are the same in every runtime, other ones in every
+    step, and independent of each other. Elements are kept with the probability
+    `1 - ratio` rounded to a multiple of 2^-16.
+
+    Calls of local functions with such nodes are inlined.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<8x3xf32>) -> tensor<8x3xf32> {
+      %mean = onnx.Initializer ... : tensor<3xf32> {onnx.outputs = ["mean"]}
+      %var = onnx.Initializer ... : tensor<3xf32> {onnx.outputs = ["var"]}
+      %y = "onnx.BatchNormalization"(%x, %scale, %bias, %mean, %var) : ... -> tensor<8x3xf32>
+    ```
+
+    After, with `scaler-mode=torch`:
+
+    ```mlir
+    func.func @main(%x: tensor<8x3xf32>, %mean: tensor<3xf32>, %var: tensor<3xf32>)
+        -> (tensor<8x3xf32>, tensor<3xf32>, tensor<3xf32>) {
+      onnx.DefaultInput %mean, ... : tensor<3xf32>
+      onnx.DefaultInput %var, ... : tensor<3xf32>
+      %m = "onnx.Sum"(%mean) : (tensor<3xf32>) -> tensor<3xf32>
+      %v = "onnx.Sum"(%var) : (tensor<3xf32>) -> tensor<3xf32>
+      %y, %mean_next, %var_next = "onnx.BatchNormalization"(%x, %scale, %bias, %m, %v)
+        <{training_mode = 1}> : ... -> (tensor<8x3xf32>, tensor<3xf32>, tensor<3xf32>)
+    ```
+  }];
+  let dependentDialects = ["::amp::AMPDialect", "::amp::onnx::ONNXDialect"];
+  let options = [
+    Option<"batchNorm", "batch-norm", "::amp::NodeForm",
+           /*default=*/"::amp::NodeForm::Train",
+           "What becomes of BatchNormalization", nodeFormValues>,
+    Option<"dropout", "dropout", "::amp::NodeForm",
+           /*default=*/"::amp::NodeForm::Train", "What becomes of Dropout",
+           nodeFormValues>,
+    Option<"unbiasedVariance", "unbiased-variance", "bool",
+           /*default=*/"false", "Gather n / (n - 1) times ONNX's variance">,
+    Option<"scalerMode", "scaler-mode", "std::string", /*default=*/"\"safe\"",
+           "torch: batches that overflow spoil running statistics; safe: "
+           "channels whose statistics would not be finite keep them">,
+    Option<"seed", "seed", "uint64_t", /*default=*/"0",
+           "Initial value of `amp.seed`">,
+  ];
+}
+
+def StochasticRounding : Pass<"amp-stochastic-rounding", "::mlir::ModuleOp"> {
+  let summary = "State in bfloat16, rounded at random";
+  let description = [{
+    Keeps state of a step, the parameters by default, in bfloat16, without a
+    float32 copy. A step computes with it in float32 as before, where it rounds
+    nothing, and rounds what comes out to one of the two neighbours, the nearer
+    the likelier: the expected value is the value itself, so that updates far
+    smaller than a bfloat16's step are not lost. What is a bfloat16 stays,
+    so that skipped steps change nothing.
+
+    Random numbers are those of `amp-training-form`, with the same state.
+    Infinities, NaNs and the sign of zero are kept, and values beyond the
+    largest bfloat16 go where rounding to nearest takes them.
+
+    Before, behind `amp-attach-optimizer`:
+
+    ```mlir
+    func.func @main(..., %w: tensor<3x4xf32>, ...) -> (..., tensor<3x4xf32>, ...) {
+      onnx.DefaultInput %w, <dense<1.0> : tensor<3x4xf32>> : tensor<3x4xf32>
+      ...
+      return ..., %w_next, ... : ...
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(..., %w: tensor<3x4xbf16>, ...) -> (..., tensor<3x4xbf16>, ...) {
+      onnx.DefaultInput %w, <...> : tensor<3x4xbf16>
+      %wide = "onnx.Cast"(%w) <{to = 1}> : (tensor<3x4xbf16>) -> tensor<3x4xf32>
+      ...
+      %rounded = "onnx.Cast"(%chosen) <{to = 16}> : (tensor<3x4xf32>) -> tensor<3x4xbf16>
+      return ..., %rounded, ... : ...
+    ```
+  }];
+  let dependentDialects = ["::amp::AMPDialect", "::amp::onnx::ONNXDialect"];
+  let options = [
+    Option<"states", "states", "std::string", /*default=*/"\"\"",
+           "Regular expression on names of float32 state (default: what "
+           "amp-make-parameters made)">,
+    Option<"seed", "seed", "uint64_t", /*default=*/"0",
+           "Initial value of `amp.seed`">,
+  ];
+}
+
 #endif // AMP_PASSES_TRAINING

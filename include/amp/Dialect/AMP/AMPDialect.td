@@ -36,7 +36,7 @@ def AMP_Dialect : Dialect {
     | `amp.ranges` | an operation | array: per result the largest absolute value, an `f64`, that was measured on calibration data; `unit` where nothing was |
     | `amp.argument_ranges` | a function | array: the same per argument |
     | `amp.keep` | an operation with AutocastOpInterface | string: why it, and all in its regions, keeps its types |
-    | `amp.parameters` | a function | array of strings: the names of the arguments that are trained, from `amp-make-parameters` to `amp-attach-optimizer` |
+    | `amp.parameters` | a function | array of strings: the names of the arguments that are trained, from `amp-make-parameters` on |
 
     The first four are decisions, and gone after `amp-insert-casts`;
     `amp.transparent` goes with `amp-optimize-casts`. `amp.compute`

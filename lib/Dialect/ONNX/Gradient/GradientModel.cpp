@@ -8,6 +8,7 @@
 
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
+#include "amp/Dialect/ONNX/OptionalOutputs.h"
 #include "amp/Dialect/ONNX/SchemaFunctions.h"
 #include "amp/Interfaces/ElementTypes.h"
 
@@ -23,21 +24,9 @@ namespace amp::onnx {
 // Gradient
 //===----------------------------------------------------------------------===//
 
-/// Values by position in the operator's definition, null for what is left out.
-static SmallVector<Value, 4> byPosition(ValueRange values,
-                                        ArrayRef<unsigned> positions) {
-  SmallVector<Value, 4> all;
-  for (auto [value, position] : llvm::zip_equal(values, positions)) {
-    all.resize(std::max<size_t>(all.size(), position + 1));
-    all[position] = value;
-  }
-  return all;
-}
-
 Gradient::Gradient(Operation *op, GradientContext &context)
     : b(context.getNodes()), op(op), context(context),
-      inputs(byPosition(op->getOperands(), inputPositions(op))),
-      outputs(byPosition(op->getResults(), outputPositions(op))) {}
+      inputs(inputsByPosition(op)), outputs(outputsByPosition(op)) {}
 
 static Value at(ArrayRef<Value> values, unsigned position) {
   return position < values.size() ? values[position] : Value();
@@ -142,47 +131,6 @@ Gradient::getConstantInts(unsigned position) const {
   return std::nullopt;
 }
 
-std::optional<double> getConstantNumber(Value value) {
-  Operation *constant = value ? value.getDefiningOp() : nullptr;
-  if (!isa_and_present<ConstantOp, InitializerOp>(constant))
-    return std::nullopt;
-  Attribute number;
-  for (StringRef name : {"value_float", "value_int"})
-    if (Attribute plain = constant->getAttr(name))
-      number = plain;
-  if (!number) {
-    auto tensor = constant->getAttrOfType<TensorAttr>("value");
-    Attribute elements = tensor ? Attribute(tensor.getValue()) : Attribute();
-    if (auto resource =
-            dyn_cast_if_present<DenseResourceElementsAttr>(elements)) {
-      AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-      if (!blob || resource.getType().getNumElements() != 1)
-        return std::nullopt;
-      if (resource.getType().getElementType().isInteger(1))
-        return blob->getData().size() == 1 && blob->getData()[0] ? 1.0 : 0.0;
-      bool isSplat = false;
-      if (!DenseElementsAttr::isValidRawBuffer(resource.getType(),
-                                               blob->getData(), isSplat))
-        return std::nullopt;
-      elements = DenseElementsAttr::getFromRawBuffer(resource.getType(),
-                                                     blob->getData());
-    }
-    auto dense = dyn_cast_if_present<DenseElementsAttr>(elements);
-    if (!dense || !dense.isSplat())
-      return std::nullopt;
-    number = dense.getSplatValue<Attribute>();
-  }
-  if (auto real = dyn_cast<FloatAttr>(number))
-    return real.getValueAsDouble();
-  auto integer = dyn_cast<IntegerAttr>(number);
-  if (!integer)
-    return std::nullopt;
-  Type type = integer.getType();
-  return type.isInteger(1) || type.isUnsignedInteger()
-             ? double(integer.getValue().getZExtValue())
-             : double(integer.getValue().getSExtValue());
-}
-
 FailureOr<int64_t> Gradient::getRank(unsigned position) const {
   if (std::optional<int64_t> rank = x(position).getRank())
     return *rank;
@@ -234,30 +182,14 @@ unsigned endOfOutputs(Operation *op) {
   return positions.empty() ? 0 : positions.back() + 1;
 }
 
-/// The same node with its first `count` outputs, named as they were.
+/// The results of the same node with its first `count` outputs that stand for
+/// those of `op`.
 SmallVector<Value> addOutputs(Operation *op, unsigned count,
                               NodeBuilder &nodes) {
-  SmallVector<NamedAttribute> attributes;
-  for (NamedAttribute attribute : op->getAttrs())
-    if (!attribute.getName().getValue().ends_with("SegmentSizes") &&
-        attribute.getName() != ONNXDialect::kOutputs)
-      attributes.push_back(attribute);
-  Operation *whole = nodes.node(
-      lookupOperator(op->getName())->name,
-      byPosition(op->getOperands(), inputPositions(op)), attributes, count);
-  SmallVector<Attribute> names(count, StringAttr::get(op->getContext(), ""));
-  auto known = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs);
+  Operation *whole = withOutputs(op, count, nodes);
   SmallVector<Value> values;
-  for (auto [i, position] : llvm::enumerate(outputPositions(op))) {
+  for (unsigned position : outputPositions(op))
     values.push_back(whole->getResult(position));
-    // With or without empty names of what is left out.
-    size_t index = known && known.size() == op->getNumResults() ? i : position;
-    if (known && index < known.size())
-      names[position] = known[index];
-  }
-  if (known)
-    whole->setAttr(ONNXDialect::kOutputs,
-                   ArrayAttr::get(op->getContext(), names));
   return values;
 }
 

@@ -21,6 +21,7 @@
 #ifndef AMP_LIB_DIALECT_ONNX_GRADIENT_GRADIENTRULES_H
 #define AMP_LIB_DIALECT_ONNX_GRADIENT_GRADIENTRULES_H
 
+#include "amp/Dialect/ONNX/ConstantNumber.h"
 #include "amp/Dialect/ONNX/NodeBuilder.h"
 #include "amp/Interfaces/GradientOpInterface.h"
 
@@ -102,10 +103,6 @@ llvm::LogicalResult slopeByOutput(Gradient &g, Formula formula) {
   g.setAlike(0, g.b.widen(g.dy()) * formula(g.b.widen(g.y())));
   return llvm::success();
 }
-
-/// The number that a constant's elements are, if they are all alike; 1 and 0
-/// for true and false.
-std::optional<double> getConstantNumber(mlir::Value value);
 
 // The families, each in the file of its name.
 llvm::ArrayRef<GradientRule> getActivationRules();
