@@ -9,12 +9,15 @@
 #include "Optimizers.h"
 #include "ParameterGroups.h"
 #include "Settings.h"
+#include "StepCounters.h"
 #include "TrainingState.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Passes/Training.h"
 #include "amp/Support/Quoted.h"
+
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 
@@ -57,6 +60,7 @@ public:
 private:
   LogicalResult attach(func::FuncOp main);
   LogicalResult findParameters(func::FuncOp main);
+  std::string makeSuffix(func::FuncOp main);
   llvm::Error readOptions();
   llvm::Error groupParameters();
   void addSlots(func::FuncOp main);
@@ -65,6 +69,8 @@ private:
                   MutableArrayRef<Value> gradients);
   SmallVector<Value> update(OpBuilder &builder, func::FuncOp main,
                             ArrayRef<Value> gradients, Value count);
+  void addCounters(func::FuncOp main, StringRef suffix, Value found,
+                   ArrayRef<Value> unscaled);
 
   std::shared_ptr<const Optimizer> rule; // passes are copied
   LearningRate rate;
@@ -110,45 +116,42 @@ llvm::Error AttachOptimizerPass::groupParameters() {
   return llvm::Error::success();
 }
 
-/// The inputs whose gradients are outputs, which end here.
+/// The parameters that this optimizer is for. Their gradients end here.
 LogicalResult AttachOptimizerPass::findParameters(func::FuncOp main) {
-  Block &block = main.getBody().front();
-  Operation *terminator = block.getTerminator();
-  NamedValues named(main);
-  auto fields = main->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);
-  auto outputs = fields ? fields.getAs<ArrayAttr>("output") : ArrayAttr();
-  SmallVector<Attribute> kept;
-  SmallVector<Value> returned;
-  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-    auto entry = outputs && i < outputs.size()
-                     ? dyn_cast<DictionaryAttr>(outputs[i])
-                     : DictionaryAttr();
-    auto name = entry ? entry.getAs<StringAttr>("name") : StringAttr();
-    StringRef base = name ? name.getValue() : StringRef();
-    BlockArgument parameter;
-    if (base.consume_back(kGradientSuffix))
-      parameter = dyn_cast_if_present<BlockArgument>(named.lookup(base));
-    if (!parameter) {
-      returned.push_back(value);
-      kept.push_back(entry ? Attribute(entry)
-                           : DictionaryAttr::get(main.getContext()));
-      continue;
+  llvm::Expected<llvm::Regex> regex = getWholeNameRegex(parameterNames);
+  if (!regex)
+    return main.emitError()
+           << "parameters: " << llvm::toString(regex.takeError());
+  FailureOr<SmallVector<TrainedInput>> trained = findTrainedInputs(main);
+  if (failed(trained))
+    return failure();
+  Operation *terminator = main.getBody().front().getTerminator();
+  llvm::BitVector taken(terminator->getNumOperands());
+  for (const TrainedInput &input : *trained)
+    if (regex->match(input.name)) {
+      parameters.push_back({input.name,
+                            input.value,
+                            terminator->getOperand(input.gradient),
+                            {},
+                            {},
+                            {}});
+      taken.set(input.gradient);
     }
-    auto type = dyn_cast<RankedTensorType>(parameter.getType());
-    if (!type || !type.hasStaticShape() || !type.getElementType().isF32())
-      return main.emitError() << "parameter " << quoted(base)
-                              << " expects float32 and a static shape, but is "
-                              << parameter.getType();
-    parameters.push_back({base.str(), parameter, value, {}, {}, {}});
-  }
   if (parameters.empty())
-    return main.emitError("has no input 'X' with an output 'X_grad': "
-                          "amp-differentiate makes them");
-  terminator->setOperands(returned);
-  NamedAttrList entries(fields);
-  entries.set("output", ArrayAttr::get(main.getContext(), kept));
-  main->setAttr(ONNXDialect::kGraph, entries.getDictionary(main.getContext()));
+    return main.emitError() << "parameters: none that has no optimizer yet has "
+                               "a name like "
+                            << quoted(parameterNames);
+  eraseOutputs(main, taken);
   return success();
+}
+
+/// Behind the names of what each optimizer has: nothing for the first.
+std::string AttachOptimizerPass::makeSuffix(func::FuncOp main) {
+  NamedValues named(main);
+  std::string suffix;
+  for (unsigned number = 2; named.lookup("amp.step" + suffix); ++number)
+    suffix = "." + std::to_string(number);
+  return suffix;
 }
 
 void AttachOptimizerPass::addSlots(func::FuncOp main) {
@@ -229,7 +232,61 @@ SmallVector<Value> AttachOptimizerPass::update(OpBuilder &builder,
   return changed;
 }
 
+/// `found` is null where nothing is scaled.
+void AttachOptimizerPass::addCounters(func::FuncOp main, StringRef suffix,
+                                      Value found, ArrayRef<Value> unscaled) {
+  OpBuilder builder(main.getBody().front().getTerminator());
+  NodeBuilder b(builder, main);
+  addOutput(main, ("amp.zero_gradients" + suffix).str(),
+            buildZeroShare(b, unscaled));
+  if (!found)
+    return;
+  SmallVector<StatePair> pairs;
+  auto addCounter = [&](StringRef name, int64_t initial,
+                        llvm::function_ref<Value(Value)> next) {
+    auto type = RankedTensorType::get({}, builder.getI64Type());
+    std::string full = (name + suffix).str();
+    Value old = addInput(main, full, DenseElementsAttr::get(type, initial));
+    addOutput(main, nextName(full), next(old));
+    pairs.push_back({full, nextName(full)});
+  };
+  addCounter("amp.skipped_steps", 0, [&](Value old) -> Value {
+    return b.expr(old) + b.cast(b.expr(found), builder.getI64Type());
+  });
+  // In the order in which they are computed: an overflow spreads from the loss
+  // back.
+  auto unscale = found.getDefiningOp<UnscaleOp>();
+  SmallVector<unsigned> order =
+      llvm::to_vector(llvm::seq<unsigned>(0, parameters.size()));
+  llvm::sort(order, [&](unsigned a, unsigned b) {
+    Operation *one = parameters[a].gradient.getDefiningOp();
+    Operation *other = parameters[b].gradient.getDefiningOp();
+    if (one == other)
+      return a < b;
+    return other && (!one || one->isBeforeInBlock(other));
+  });
+  SmallVector<Value> ordered;
+  llvm::json::Array names;
+  for (unsigned i : order) {
+    // Where found_inf looks.
+    ordered.push_back(unscale.getMode() == ScalerMode::Torch
+                          ? parameters[i].gradient
+                          : unscaled[i]);
+    names.push_back(llvm::json::fixUTF8(parameters[i].name));
+  }
+  addCounter("amp.first_overflow", -1, [&](Value old) {
+    return buildFirstOverflow(b, found, old, ordered);
+  });
+  addStatePairs(getOperation(), pairs);
+  setMetadata(getOperation(), ("amp.parameters" + suffix).str(),
+              std::move(names));
+}
+
 LogicalResult AttachOptimizerPass::attach(func::FuncOp main) {
+  std::optional<ScalerMode> mode = symbolizeScalerMode(scalerMode);
+  if (!mode)
+    return main.emitError() << "scaler-mode: expects torch or safe, but got "
+                            << quoted(scalerMode);
   if (llvm::Error error = readOptions())
     return main.emitError() << llvm::toString(std::move(error));
   if (failed(findParameters(main)))
@@ -243,14 +300,15 @@ LogicalResult AttachOptimizerPass::attach(func::FuncOp main) {
   addSlots(main);
   if (failed(addAverages(main)))
     return failure();
+  std::string suffix = makeSuffix(main);
   Value count =
-      addInput(main, "amp.step",
+      addInput(main, "amp.step" + suffix,
                DenseElementsAttr::get(scalar(types.getI64Type()), int64_t(0)));
-  rate.addInputTo(main);
+  rate.addInputTo(main, suffix);
   NamedValues named(main);
   Value scale = seed.empty() ? Value() : named.lookup(seed);
-  if (!seed.empty() && !isa_and_present<BlockArgument>(scale))
-    return main.emitError() << "seed: no input is named " << quoted(seed);
+  if (!seed.empty() && !scale)
+    return main.emitError() << "seed: no value is named " << quoted(seed);
 
   OpBuilder builder(main.getBody().front().getTerminator());
   Location loc = main.getLoc();
@@ -260,18 +318,17 @@ LogicalResult AttachOptimizerPass::attach(func::FuncOp main) {
   // Gradients of float32 parameters are float32.
   Value found;
   SmallVector<StatePair> pairs;
-  auto mode = ScalerModeAttr::get(main.getContext(), scalerMode == "torch"
-                                                         ? ScalerMode::Torch
-                                                         : ScalerMode::Safe);
   if (scale) {
     SmallVector<Type> results(ValueRange(gradients).getTypes());
     results.push_back(scalar(types.getI1Type()));
-    auto unscale =
-        UnscaleOp::create(builder, loc, results, mode, gradients, scale);
+    auto unscale = UnscaleOp::create(
+        builder, loc, results, ScalerModeAttr::get(main.getContext(), *mode),
+        gradients, scale);
     gradients.assign(unscale.getUnscaled().begin(),
                      unscale.getUnscaled().end());
     found = unscale.getFoundInf();
   }
+  SmallVector<Value> unscaled = gradients;
   if (clipValue > 0)
     clipValues(builder, main, gradients);
   if (clipNorm > 0) {
@@ -296,7 +353,7 @@ LogicalResult AttachOptimizerPass::attach(func::FuncOp main) {
       names.push_back(parameter.name + "." + slot.name);
     }
   state.push_back(count);
-  names.push_back("amp.step");
+  names.push_back("amp.step" + suffix);
 
   SmallVector<Value> next;
   if (found) {
@@ -311,29 +368,15 @@ LogicalResult AttachOptimizerPass::attach(func::FuncOp main) {
   } else {
     next = update(builder, main, gradients, count);
   }
-  if (scale && isDynamic) {
-    std::string tracker = "amp.growth_tracker";
-    Value trackerValue = addInput(
-        main, tracker,
-        DenseElementsAttr::get(scalar(types.getI32Type()), int32_t(0)));
-    auto updated = UpdateScaleOp::create(
-        builder, loc, scalar(types.getF32Type()), scalar(types.getI32Type()),
-        mode, scale, trackerValue, ValueRange(found),
-        types.getF64FloatAttr(growthFactor),
-        types.getF64FloatAttr(backoffFactor),
-        types.getI64IntegerAttr(growthInterval), FloatAttr(), FloatAttr());
-    next.push_back(updated.getNewScale());
-    next.push_back(updated.getNewGrowthTracker());
-    names.push_back(seed);
-    names.push_back(tracker);
-  }
   for (auto [name, value] : llvm::zip_equal(names, next)) {
     addOutput(main, nextName(name), value);
     pairs.push_back({name, nextName(name)});
   }
   if (found)
-    addOutput(main, "amp.found_inf", found);
+    addOutput(main, "amp.found_inf" + suffix, found);
   addStatePairs(getOperation(), pairs);
+  if (counters)
+    addCounters(main, suffix, found, unscaled);
   return success();
 }
 

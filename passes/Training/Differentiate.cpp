@@ -143,17 +143,31 @@ LogicalResult DifferentiatePass::differentiate(func::FuncOp main) {
                             << " or later of ai.onnx, but the model imports "
                             << nodes.getOpset();
 
-  Value scale;
+  if (microBatches < 1)
+    return main.emitError() << "micro-batches: expects 1 or more, but got "
+                            << microBatches.getValue();
+  onnx::Expr scale;
   if (!seed.empty()) {
     FailureOr<SmallVector<Value>> found =
         findValues(main, NamedValues(main), {seed}, "seed");
     if (failed(found))
       return failure();
-    scale = found->front();
+    scale = nodes.expr(found->front());
     if (!mayBeScalar(scale.getType()))
       return main.emitError()
              << "seed: " << quoted(seed) << " expects a scalar, but it is "
              << scale.getType();
+  }
+  if (microBatches > 1) {
+    // The quotient that PyTorch has where the loss is divided.
+    double count = microBatches;
+    scale =
+        scale
+            ? scale / count
+            : nodes.number(1 / count,
+                           getFloatElementType(ends->losses.front().getType()));
+    main->setAttr(AMPDialect::kMicroBatches,
+                  builder.getI64IntegerAttr(microBatches));
   }
   FailureOr<SmallVector<Value>> gradients = buildGradients(
       block, nodes, ends->losses, ends->wanted, findActive(main, *ends), scale);

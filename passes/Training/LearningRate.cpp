@@ -67,11 +67,12 @@ llvm::Expected<LearningRate> LearningRate::parse(StringRef schedule,
   return result;
 }
 
-void LearningRate::addInputTo(func::FuncOp graph) {
+void LearningRate::addInputTo(func::FuncOp graph, StringRef suffix) {
   if (kind != Input)
     return;
   auto type = RankedTensorType::get({}, Float64Type::get(graph.getContext()));
-  input = addInput(graph, kInput, DenseElementsAttr::get(type, rate));
+  input = addInput(graph, (kInput + suffix).str(),
+                   DenseElementsAttr::get(type, rate));
 }
 
 Expr LearningRate::buildFactor(Expr count) const {

@@ -40,9 +40,9 @@ public:
                                             double rate);
 
   /// The input that it is read from, if it is one: a scalar of double, whose
-  /// default is the rate.
+  /// default is the rate. Names of a second optimizer's end with a suffix.
   static constexpr llvm::StringLiteral kInput = "amp.lr";
-  void addInputTo(mlir::func::FuncOp graph);
+  void addInputTo(mlir::func::FuncOp graph, llvm::StringRef suffix);
 
   /// The schedule's factor, a scalar of double; null if it is always 1. `count`
   /// is the number of this step, from 1, a scalar of double.

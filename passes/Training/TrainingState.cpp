@@ -6,9 +6,10 @@
 
 #include "TrainingState.h"
 
-#include "amp/Dialect/ONNX/ONNXOps.h"
+#include "NamedValues.h"
 
-#include "llvm/Support/JSON.h"
+#include "amp/Dialect/ONNX/ONNXOps.h"
+#include "amp/Support/Quoted.h"
 
 using namespace mlir;
 
@@ -16,7 +17,6 @@ namespace amp {
 
 using onnx::ONNXDialect;
 
-static constexpr StringLiteral kStateKey = "amp.state";
 
 /// Adds an entry to a list of fields of a graph: `input`, `output`.
 static void addEntry(func::FuncOp graph, StringRef key, StringRef name) {
@@ -78,67 +78,132 @@ void addOutput(func::FuncOp graph, StringRef name, Value value) {
   updateType(graph);
 }
 
-SmallVector<StatePair> getStatePairs(ModuleOp module) {
-  auto model = module->getAttrOfType<DictionaryAttr>(ONNXDialect::kModel);
-  auto metadata =
-      model ? model.getAs<ArrayAttr>("metadata_props") : ArrayAttr();
-  SmallVector<StatePair> pairs;
-  for (Attribute entry :
-       metadata ? metadata.getValue() : ArrayRef<Attribute>()) {
-    auto fields = dyn_cast<DictionaryAttr>(entry);
-    auto key = fields ? fields.getAs<StringAttr>("key") : StringAttr();
-    auto text = fields ? fields.getAs<StringAttr>("value") : StringAttr();
-    if (!key || key.getValue() != kStateKey || !text)
+/// Erases entries of a list of fields of a graph.
+static void eraseEntries(func::FuncOp graph, StringRef key,
+                         const llvm::BitVector &erased) {
+  NamedAttrList fields(
+      graph->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph));
+  SmallVector<Attribute> kept;
+  if (auto known = dyn_cast_if_present<ArrayAttr>(fields.get(key)))
+    for (auto [i, entry] : llvm::enumerate(known))
+      if (i >= erased.size() || !erased.test(i))
+        kept.push_back(entry);
+  fields.set(key, ArrayAttr::get(graph.getContext(), kept));
+  graph->setAttr(ONNXDialect::kGraph, fields.getDictionary(graph.getContext()));
+}
+
+void eraseOutputs(func::FuncOp graph, const llvm::BitVector &erased) {
+  graph.getBody().front().getTerminator()->eraseOperands(erased);
+  eraseEntries(graph, "output", erased);
+  updateType(graph);
+}
+
+void eraseInputs(func::FuncOp graph, const llvm::BitVector &erased) {
+  Block &block = graph.getBody().front();
+  for (unsigned index : erased.set_bits())
+    for (Operation *user :
+         llvm::make_early_inc_range(block.getArgument(index).getUsers()))
+      user->erase();
+  block.eraseArguments(erased);
+  eraseEntries(graph, "input", erased);
+  updateType(graph);
+}
+
+FailureOr<SmallVector<TrainedInput>> findTrainedInputs(func::FuncOp graph) {
+  NamedValues named(graph);
+  SmallVector<TrainedInput> found;
+  unsigned count = graph.getBody().front().getTerminator()->getNumOperands();
+  for (unsigned i = 0; i < count; ++i) {
+    StringRef base = getOutputName(graph, i);
+    if (!base.consume_back(kGradientSuffix))
       continue;
-    llvm::Expected<llvm::json::Value> parsed =
-        llvm::json::parse(text.getValue());
-    if (!parsed) {
-      llvm::consumeError(parsed.takeError());
+    auto input = dyn_cast_if_present<BlockArgument>(named.lookup(base));
+    if (!input)
       continue;
-    }
-    const llvm::json::Array *list = parsed->getAsArray();
-    for (const llvm::json::Value &pair : list ? *list : llvm::json::Array())
-      if (const llvm::json::Object *object = pair.getAsObject())
-        pairs.push_back({object->getString("input").value_or("").str(),
-                         object->getString("output").value_or("").str()});
+    auto type = dyn_cast<RankedTensorType>(input.getType());
+    if (!type || !type.hasStaticShape() || !type.getElementType().isF32())
+      return graph.emitError() << "parameter " << quoted(base)
+                               << " expects float32 and a static shape, but is "
+                               << input.getType();
+    found.push_back({base.str(), input, i});
   }
+  if (found.empty())
+    return graph.emitError("has no input 'X' with an output 'X_grad': "
+                           "amp-differentiate makes them");
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Metadata
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral kStateKey = "amp.state";
+
+/// The entries of the metadata, and the value of the one with this key.
+static std::pair<SmallVector<Attribute>, StringRef>
+takeMetadata(ModuleOp module, StringRef key) {
+  SmallVector<Attribute> others;
+  StringRef value;
+  auto model = module->getAttrOfType<DictionaryAttr>(ONNXDialect::kModel);
+  if (auto known =
+          model ? model.getAs<ArrayAttr>("metadata_props") : ArrayAttr())
+    for (Attribute entry : known) {
+      auto fields = dyn_cast<DictionaryAttr>(entry);
+      auto name = fields ? fields.getAs<StringAttr>("key") : StringAttr();
+      if (!name || name.getValue() != key)
+        others.push_back(entry);
+      else if (auto text = fields.getAs<StringAttr>("value"))
+        value = text.getValue();
+    }
+  return {std::move(others), value};
+}
+
+void setMetadata(ModuleOp module, StringRef key, llvm::json::Value value) {
+  Builder builder(module.getContext());
+  SmallVector<Attribute> entries = takeMetadata(module, key).first;
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  entries.push_back(builder.getDictionaryAttr(
+      {builder.getNamedAttr("key", builder.getStringAttr(key)),
+       builder.getNamedAttr("value", builder.getStringAttr(text))}));
+  NamedAttrList model(
+      module->getAttrOfType<DictionaryAttr>(ONNXDialect::kModel));
+  model.set("metadata_props", builder.getArrayAttr(entries));
+  module->setAttr(ONNXDialect::kModel,
+                  model.getDictionary(module.getContext()));
+}
+
+SmallVector<StatePair> getStatePairs(ModuleOp module) {
+  SmallVector<StatePair> pairs;
+  llvm::Expected<llvm::json::Value> parsed =
+      llvm::json::parse(takeMetadata(module, kStateKey).second);
+  if (!parsed) {
+    llvm::consumeError(parsed.takeError());
+    return pairs;
+  }
+  if (const llvm::json::Array *list = parsed->getAsArray())
+    for (const llvm::json::Value &entry : *list) {
+      const llvm::json::Object *fields = entry.getAsObject();
+      auto input = fields ? fields->getString("input") : std::nullopt;
+      auto output = fields ? fields->getString("output") : std::nullopt;
+      if (input && output)
+        pairs.push_back({input->str(), output->str()});
+    }
   return pairs;
 }
 
+void setStatePairs(ModuleOp module, ArrayRef<StatePair> pairs) {
+  llvm::json::Array list;
+  for (const auto &[input, output] : pairs)
+    list.push_back(llvm::json::Object{{"input", llvm::json::fixUTF8(input)},
+                                      {"output", llvm::json::fixUTF8(output)}});
+  setMetadata(module, kStateKey, std::move(list));
+}
+
 void addStatePairs(ModuleOp module, ArrayRef<StatePair> added) {
-  Builder builder(module.getContext());
-  NamedAttrList model(
-      module->getAttrOfType<DictionaryAttr>(ONNXDialect::kModel));
-  SmallVector<Attribute> metadata;
-  llvm::json::Array pairs;
-  if (auto known = dyn_cast_if_present<ArrayAttr>(model.get("metadata_props")))
-    for (Attribute entry : known) {
-      auto fields = dyn_cast<DictionaryAttr>(entry);
-      auto key = fields ? fields.getAs<StringAttr>("key") : StringAttr();
-      if (!key || key.getValue() != kStateKey) {
-        metadata.push_back(entry);
-        continue;
-      }
-      auto text = fields.getAs<StringAttr>("value");
-      llvm::Expected<llvm::json::Value> parsed =
-          llvm::json::parse(text ? text.getValue() : StringRef());
-      if (parsed && parsed->getAsArray())
-        pairs = std::move(*parsed->getAsArray());
-      else
-        llvm::consumeError(parsed.takeError());
-    }
-  for (const auto &[input, output] : added)
-    pairs.push_back(
-        llvm::json::Object{{"input", llvm::json::fixUTF8(input)},
-                           {"output", llvm::json::fixUTF8(output)}});
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(pairs));
-  metadata.push_back(builder.getDictionaryAttr(
-      {builder.getNamedAttr("key", builder.getStringAttr(kStateKey)),
-       builder.getNamedAttr("value", builder.getStringAttr(text))}));
-  model.set("metadata_props", builder.getArrayAttr(metadata));
-  module->setAttr(ONNXDialect::kModel,
-                  model.getDictionary(module.getContext()));
+  SmallVector<StatePair> pairs = getStatePairs(module);
+  llvm::append_range(pairs, added);
+  setStatePairs(module, pairs);
 }
 
 } // namespace amp

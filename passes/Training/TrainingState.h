@@ -17,6 +17,9 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include "llvm/ADT/BitVector.h"
+#include "llvm/Support/JSON.h"
+
 namespace amp {
 
 /// Adds an input to a graph, with a default value, behind those that it has.
@@ -32,6 +35,12 @@ void addOutput(mlir::func::FuncOp graph, llvm::StringRef name,
 llvm::StringRef getInputName(mlir::func::FuncOp graph, size_t position);
 llvm::StringRef getOutputName(mlir::func::FuncOp graph, size_t position);
 
+/// Erases outputs of a graph.
+void eraseOutputs(mlir::func::FuncOp graph, const llvm::BitVector &erased);
+
+/// Erases inputs of a graph that nothing reads, and their defaults.
+void eraseInputs(mlir::func::FuncOp graph, const llvm::BitVector &erased);
+
 /// Brings a function's type in line with its block.
 void updateType(mlir::func::FuncOp graph);
 
@@ -42,11 +51,34 @@ using StatePair = std::pair<std::string, std::string>;
 llvm::SmallVector<StatePair> getStatePairs(mlir::ModuleOp module);
 /// Adds pairs to those of the module's metadata.
 void addStatePairs(mlir::ModuleOp module, llvm::ArrayRef<StatePair> pairs);
+/// Makes these the pairs of the module's metadata.
+void setStatePairs(mlir::ModuleOp module, llvm::ArrayRef<StatePair> pairs);
+
+/// Sets an entry of the module's metadata.
+void setMetadata(mlir::ModuleOp module, llvm::StringRef key,
+                 llvm::json::Value value);
 
 /// Behind the name of a value, that of the output which is its gradient.
 inline constexpr llvm::StringLiteral kGradientSuffix = "_grad";
 inline std::string getGradientName(llvm::StringRef name) {
   return (name + kGradientSuffix).str();
+}
+
+/// An input `X` with an output `X_grad`.
+struct TrainedInput {
+  std::string name;
+  mlir::BlockArgument value;
+  unsigned gradient; ///< the number of the output
+};
+
+/// The inputs whose gradients are outputs, in the order of these. Fails with an
+/// error if there are none, or if the shape of one is not known.
+llvm::FailureOr<llvm::SmallVector<TrainedInput>>
+findTrainedInputs(mlir::func::FuncOp graph);
+
+/// The name of the sum of a parameter's gradients over micro-batches.
+inline std::string getAccumulatorName(llvm::StringRef parameter) {
+  return (parameter + ".accumulated").str();
 }
 
 /// The name of the next value of a state.

@@ -18,8 +18,14 @@
 // RUN: %{attach} --check-prefix=NUMBER
 // REDEFINE: %{options} = optimizer=sgd settings=nesterov=1
 // RUN: %{attach} --check-prefix=NESTEROV
-// REDEFINE: %{options} = seed=loss
+// REDEFINE: %{options} = seed=los
 // RUN: %{attach} --check-prefix=SEED
+// REDEFINE: %{options} = scaler-mode=save
+// RUN: %{attach} --check-prefix=MODE
+// REDEFINE: %{options} = parameters=*
+// RUN: %{attach} --check-prefix=PATTERN
+// REDEFINE: %{options} = parameters=v.*
+// RUN: %{attach} --check-prefix=MATCH
 // REDEFINE: %{options} = lr=inf
 // RUN: %{attach} --check-prefix=RATE
 // REDEFINE: %{options} = weight-decay=inf
@@ -68,7 +74,10 @@
 // FLAG: error: amsgrad of adam expects 0 or 1, but got 0.5
 // NUMBER: error: adam expects settings NAME=NUMBER, but got 'beta1'
 // NESTEROV: error: nesterov of sgd expects momentum, and no dampening
-// SEED: error: seed: no input is named 'loss'
+// SEED: error: seed: no value is named 'los'
+// MODE: error: scaler-mode: expects torch or safe, but got 'save'
+// PATTERN: error: parameters: '*' is no regular expression: repetition-operator operand invalid
+// MATCH: error: parameters: none that has no optimizer yet has a name like 'v.*'
 // RATE: error: lr expects a number from 0, but got inf
 // DECAY: error: weight-decay expects a number from 0, but got inf
 // CLIP-NORM: error: clip-norm expects a number from 0, but got -1

@@ -40,7 +40,7 @@ module attributes {onnx.model = {ir_version = 10 : i64, opset_import = [{domain 
   // INPUT: "onnx.Cast"(%[[MORE]])
 
   // The average begins with the weights, and is guarded like them.
-  // AVERAGE: %[[E:[^ ]*]]: tensor<3x1xf32>, %[[EB:[^ ]*]]: tensor<1xf32>, %{{[^ ]*}}: tensor<i64>,
+  // AVERAGE: %[[E:[^ ]*]]: tensor<3x1xf32>, %[[EB:[^ ]*]]: tensor<1xf32>, %{{[^ ]*}}: tensor<i64>)
   // AVERAGE-SAME: {name = "fc.weight.ema"}, {name = "fc.bias.ema"}
   // AVERAGE: onnx.DefaultInput %[[E]], <dense<3.000000e+00> : tensor<3x1xf32>>
   // AVERAGE: %[[U:.*]]:2, %[[FOUND:.*]] = amp.unscale

@@ -156,6 +156,7 @@ class Optimizer:
             "--amp-make-parameters=loss=loss",
             f"--amp-differentiate=loss=loss{' seed=scale' if scale else ''}",
             f"--amp-attach-optimizer={options}",
+            *(["--amp-attach-scaler=seed=scale"] if scale else []),
             "--amp-to-onnx",
         ]
         data = run_tool([bin_dir / "amp-opt", "-", *passes], data)

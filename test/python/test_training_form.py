@@ -119,7 +119,7 @@ def test_overflow_in_a_batch(mode: str) -> None:
     model = cnn_in_inference_form()
     model.graph.input.append(helper.make_tensor_value_info("scale", TensorProto.FLOAT, []))
     step = make_step(
-        model, f"scaler-mode={mode}", extra=f"seed=scale dynamic=false scaler-mode={mode}"
+        model, f"scaler-mode={mode}", extra=f"seed=scale scaler-mode={mode}"
     )
     good, bad = batches(2)
     bad["x"][3, 5] = np.inf

@@ -60,6 +60,9 @@ def Differentiate : Pass<"amp-differentiate", "::mlir::ModuleOp"> {
     Option<"seed", "seed", "std::string", /*default=*/"",
            "Name of a scalar that all gradients are multiplied by, the loss "
            "scale (default: 1)">,
+    Option<"microBatches", "micro-batches", "int64_t", /*default=*/"1",
+           "Number of micro-batches that gradients are averaged over: they are "
+           "divided by it">,
   ];
 }
 
@@ -156,10 +159,25 @@ def AttachOptimizer : Pass<"amp-attach-optimizer", "::mlir::ModuleOp"> {
     `ema X.ema + (1 - ema) X_next`, which begins with the parameter's initial
     value.
 
-    With `seed`, the input that gradients are multiplied by, they are unscaled;
-    a step with a gradient that is not finite changes nothing but the scale,
-    `amp.found_inf` says so, and the scale is updated unless `dynamic=false`.
-    Neither averages nor schedules advance in a step that is skipped.
+    With `seed`, what gradients were multiplied by, they are unscaled; a step
+    with a gradient that is not finite changes nothing, and `amp.found_inf` says
+    so. `amp-attach-scaler` updates the scale. Neither averages nor schedules
+    advance in a step that is skipped.
+
+    The pass may run several times, each time for the parameters that
+    `parameters` matches and that have no optimizer yet. The second optimizer
+    has its own `amp.step.2`, `amp.found_inf.2` and so on: one of them may skip
+    a step that the other makes.
+
+    With `counters`, outputs tell more of the gradients:
+
+    | output | meaning |
+    |---|---|
+    | `amp.zero_gradients` | the share of elements of unscaled gradients that are 0: those that underflowed, and those that are 0 without rounding, too. What it is more than in float32, or with a larger scale, underflowed |
+    | `amp.skipped_steps_next` | state: how many steps were skipped |
+    | `amp.first_overflow_next` | state: in the last step that was skipped, the first gradient that was not finite, in the order in which they are computed, from the loss back; -1 before. It is an index into `amp.parameters` of the module's metadata, a list of names in that order |
+
+    The last two are there with `seed` only.
   }];
   let dependentDialects = ["::amp::AMPDialect", "::amp::onnx::ONNXDialect"];
   let options = [
@@ -184,8 +202,45 @@ def AttachOptimizer : Pass<"amp-attach-optimizer", "::mlir::ModuleOp"> {
            "none">,
     Option<"seed", "seed", "std::string", /*default=*/"",
            "Name of the input that is the loss scale">,
-    Option<"isDynamic", "dynamic", "bool", /*default=*/"true",
-           "Update the loss scale">,
+    Option<"scalerMode", "scaler-mode", "std::string", /*default=*/"\"safe\"",
+           "torch or safe, as in amp.unscale">,
+    Option<"parameterNames", "parameters", "std::string",
+           /*default=*/"\".*\"",
+           "Regular expression on names of parameters">,
+    Option<"counters", "counters", "bool", /*default=*/"false",
+           "Add the outputs described above">,
+  ];
+}
+
+def AttachScaler : Pass<"amp-attach-scaler", "::mlir::ModuleOp"> {
+  let summary = "The loss scale is updated, once for all optimizers";
+  let description = [{
+    The input `seed` becomes state: its next value is what amp.update_scale
+    makes of it and of `amp.growth_tracker`, which comes with it. It backs off
+    if any of the optimizers that unscale by it, those of amp-attach-optimizer,
+    found a gradient that is not finite.
+
+    Before, with `seed=scale`:
+
+    ```mlir
+    func.func @main(%scale: tensor<f32>, %g: tensor<2xf32>, %h: tensor<3xf32>, ...) -> ... {
+      %u, %found = amp.unscale safe %g by %scale : ...
+      %v, %found_2 = amp.unscale safe %h by %scale : ...
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%scale: tensor<f32>, %g: tensor<2xf32>, %h: tensor<3xf32>, ..., %tracker: tensor<i32>) -> ... {
+      %u, %found = amp.unscale safe %g by %scale : ...
+      %v, %found_2 = amp.unscale safe %h by %scale : ...
+      %scale_next, %tracker_next = amp.update_scale safe %scale, %tracker after %found, %found_2
+    ```
+  }];
+  let dependentDialects = ["::amp::AMPDialect", "::amp::onnx::ONNXDialect"];
+  let options = [
+    Option<"seed", "seed", "std::string", /*default=*/"",
+           "Name of the input that is the loss scale">,
     Option<"scalerMode", "scaler-mode", "std::string", /*default=*/"\"safe\"",
            "torch or safe, as in amp.update_scale">,
     Option<"growthFactor", "growth-factor", "double", /*default=*/"2",
@@ -194,6 +249,89 @@ def AttachOptimizer : Pass<"amp-attach-optimizer", "::mlir::ModuleOp"> {
            "As in amp.update_scale">,
     Option<"growthInterval", "growth-interval", "int64_t",
            /*default=*/"2000", "As in amp.update_scale">,
+  ];
+}
+
+def AccumulateGradients : Pass<"amp-accumulate-gradients", "::mlir::ModuleOp"> {
+  let summary = "Gradients are added up over micro-batches";
+  let description = [{
+    For every input `X` with an output `X_grad`, that output becomes the sum of
+    the gradient and of `X.accumulated`, new state in float32 with zeros as
+    default, whose next value is the sum. Gradients stay scaled: an infinity or
+    NaN in one micro-batch is one in the sum.
+
+    `amp-differentiate` comes before, with `micro-batches`; optimizers come
+    after, and see the sums; then `amp-split-step` separates what they do from
+    what happens for each micro-batch: `amp.micro_outputs` is the list of the
+    outputs that there are so far.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>, %w: tensor<3xf32>) -> (tensor<f32>, tensor<3xf32>) {
+      %w_grad = "onnx.ReduceSum"(...) : ... -> tensor<3xf32>
+      return %loss, %w_grad : tensor<f32>, tensor<3xf32>
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>, %w: tensor<3xf32>, %w.accumulated: tensor<3xf32>) -> (tensor<f32>, tensor<3xf32>, tensor<3xf32>) {
+      %w_grad = "onnx.ReduceSum"(...) : ... -> tensor<3xf32>
+      %sum = "onnx.Add"(%w.accumulated, %w_grad) : ... -> tensor<3xf32>
+      return %loss, %sum, %sum : tensor<f32>, tensor<3xf32>, tensor<3xf32>
+    ```
+  }];
+  let dependentDialects = ["::amp::AMPDialect", "::amp::onnx::ONNXDialect"];
+}
+
+def SplitStep : Pass<"amp-split-step", "::mlir::ModuleOp"> {
+  let summary = "What runs for each micro-batch, and what runs once a step";
+  let description = [{
+    After `amp-accumulate-gradients` and the passes that attach optimizers and a
+    scaler, outputs are of two kinds: those of each micro-batch, and those of
+    the step, which unscales, clips, updates, and makes the accumulators zeros
+    again.
+
+    With `part=both`, the model does both: the step is a region that runs at
+    every `amp.micro_batches`-th call, by `amp.micro_step`, state that counts
+    them. At the other calls the state is what it was, and outputs of the step
+    that are no state are zeros.
+
+    With `part=accumulate`, the model loses the step. With `part=apply`, the
+    model is the step only, from state to state: no batch, no loss. Two models
+    that are made from one so share the names of state: what both have,
+    parameters and accumulators, goes back and forth between them.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: ..., %w: tensor<3xf32>, %w.accumulated: tensor<3xf32>) -> (...)
+        attributes {amp.micro_batches = 4 : i64, amp.micro_outputs = ["loss", "w.accumulated_next"], ...} {
+      %sum = "onnx.Add"(%w.accumulated, %w_grad) : ... -> tensor<3xf32>
+      %update = "onnx.Mul"(%sum, %rate) : ... -> tensor<3xf32>
+      %w_next = "onnx.Sub"(%w, %update) : ... -> tensor<3xf32>
+      return %loss, %sum, %w_next : ...
+    ```
+
+    After, with `part=both`:
+
+    ```mlir
+    func.func @main(%x: ..., %w: tensor<3xf32>, %w.accumulated: tensor<3xf32>, %amp.micro_step: tensor<i64>) -> (...) {
+      %sum = "onnx.Add"(%w.accumulated, %w_grad) : ... -> tensor<3xf32>
+      %waits = "onnx.Less"(%micro_step_1, %four) : ... -> tensor<i1>
+      %new:2 = amp.guard %waits keeps %sum, %w : tensor<3xf32>, tensor<3xf32> {
+        %update = "onnx.Mul"(%sum, %rate) : ... -> tensor<3xf32>
+        %w_next = "onnx.Sub"(%w, %update) : ... -> tensor<3xf32>
+        amp.yield %zeros, %w_next : tensor<3xf32>, tensor<3xf32>
+      }
+      return %loss, %new#0, %new#1, %micro_step_next : ...
+    ```
+  }];
+  let dependentDialects = ["::amp::AMPDialect", "::amp::onnx::ONNXDialect"];
+  let options = [
+    Option<"part", "part", "std::string", /*default=*/"\"both\"",
+           "both, accumulate or apply">,
   ];
 }
 

@@ -201,7 +201,14 @@ LogicalResult AMPDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError() << "expects attribute '" << name
                              << "' to be 'unit', but got " << value;
   }
-  if (name == kParameters) {
+  if (name == kMicroBatches) {
+    auto number = dyn_cast<IntegerAttr>(value);
+    if (number && number.getType().isInteger(64) && number.getInt() > 0)
+      return success();
+    return op->emitOpError() << "expects attribute '" << name
+                             << "' to be a positive i64, but got " << value;
+  }
+  if (name == kParameters || name == kMicroOutputs) {
     auto names = dyn_cast<ArrayAttr>(value);
     if (names && llvm::all_of(names, llvm::IsaPred<StringAttr>))
       return success();

@@ -212,3 +212,24 @@ func.func @transparent(%x: tensor<4xf32>) {
   %0 = t.relu %x {amp.transparent = "yes"} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{expects attribute 'amp.micro_batches' to be a positive i64, but got 0 : i64}}
+func.func @no_micro_batch() attributes {amp.micro_batches = 0 : i64} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expects attribute 'amp.micro_outputs' to be an array of strings, but got [1]}}
+func.func @outputs_without_names() attributes {amp.micro_outputs = [1]} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expects attribute 'amp.parameters' to be an array of strings, but got "w"}}
+func.func @parameters_without_list() attributes {amp.parameters = "w"} {
+  return
+}

@@ -37,6 +37,8 @@ def AMP_Dialect : Dialect {
     | `amp.argument_ranges` | a function | array: the same per argument |
     | `amp.keep` | an operation with AutocastOpInterface | string: why it, and all in its regions, keeps its types |
     | `amp.parameters` | a function | array of strings: the names of the arguments that are trained, from `amp-make-parameters` on |
+    | `amp.micro_batches` | a function | `i64`: how many micro-batches a step averages its gradients over, from `amp-differentiate` to `amp-split-step` |
+    | `amp.micro_outputs` | the same | array of strings: the names of the outputs that each micro-batch has, from `amp-accumulate-gradients` to `amp-split-step` |
 
     The first four are decisions, and gone after `amp-insert-casts`;
     `amp.transparent` goes with `amp-optimize-casts`. `amp.compute`
@@ -65,6 +67,8 @@ def AMP_Dialect : Dialect {
         "amp.argument_ranges";
     static constexpr ::llvm::StringLiteral kKeep = "amp.keep";
     static constexpr ::llvm::StringLiteral kParameters = "amp.parameters";
+    static constexpr ::llvm::StringLiteral kMicroBatches = "amp.micro_batches";
+    static constexpr ::llvm::StringLiteral kMicroOutputs = "amp.micro_outputs";
   }];
 }
 

@@ -132,7 +132,8 @@ def AMP_GuardOp : AMP_Op<"guard", [NoRegionArguments, RecursiveMemoryEffects,
     Gives what its region yields, or, if `found_inf` is true, the state as it
     was, bit for bit; the region is not run then. State is whatever a step
     changes: parameters, their low-precision copies, an optimizer's moments and
-    its count of steps.
+    its count of steps. The flag may be another reason to skip, too: between
+    the micro-batches of a step there is nothing to do.
 
     Example:
 
