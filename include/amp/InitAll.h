@@ -46,6 +46,7 @@ inline void registerAllPasses() {
   registerLoweringPasses();
   registerPipelines();
   registerTrainingPasses();
+  registerTrainingPipelines();
 }
 
 } // namespace amp

@@ -188,10 +188,10 @@ void RaiseOpsetPass::runOnOperation() {
     if (std::optional<int64_t> opset = findOpset(op, lowType))
       opsets.insert(*opset);
 
-  if (std::optional<int64_t> version =
-          onnx::getOpsetVersion(getOperation(), "");
-      version && *version < minOpset)
-    opsets.insert(std::min<int64_t>(minOpset, onnx::latestOpset("")));
+  std::optional<int64_t> version = onnx::getOpsetVersion(getOperation(), "");
+  for (int64_t opset : {minOpset.getValue(), preferredOpset.getValue()})
+    if (version && *version < opset)
+      opsets.insert(std::min<int64_t>(opset, onnx::latestOpset("")));
 
   std::string why;
   for (int64_t opset : llvm::reverse(opsets)) {
@@ -200,8 +200,14 @@ void RaiseOpsetPass::runOnOperation() {
     numUpgraded += raise(getOperation(), opset);
     break;
   }
-  if (!why.empty())
-    getOperation().emitWarning() << why;
+  if (why.empty())
+    return;
+  version = onnx::getOpsetVersion(getOperation(), "");
+  if (version && *version < minOpset) {
+    getOperation().emitError() << why;
+    return signalPassFailure();
+  }
+  getOperation().emitWarning() << why;
 }
 
 } // namespace amp

@@ -50,11 +50,11 @@ LogicalResult AccumulateGradientsPass::accumulate(func::FuncOp main) {
   OpBuilder builder(terminator);
   onnx::NodeBuilder b(builder, main);
   SmallVector<StatePair> pairs;
-  for (const TrainedInput &parameter : *trained) {
+  auto addUp = [&](InterfaceUpdate &interface, const TrainedInput &parameter) {
     std::string name = getAccumulatorName(parameter.name);
     auto type = cast<RankedTensorType>(parameter.value.getType());
-    Value accumulator = addInput(
-        main, name,
+    Value accumulator = interface.addInput(
+        name,
         DenseElementsAttr::get(
             RankedTensorType::get(type.getShape(), builder.getF32Type()),
             0.0f));
@@ -64,8 +64,13 @@ LogicalResult AccumulateGradientsPass::accumulate(func::FuncOp main) {
     Value sum =
         b.expr(accumulator) + b.cast(b.expr(gradient), builder.getF32Type());
     terminator->setOperand(parameter.gradient, sum);
-    addOutput(main, nextName(name), sum);
+    interface.addOutput(nextName(name), sum);
     pairs.push_back({name, nextName(name)});
+  };
+  {
+    InterfaceUpdate interface(main);
+    for (const TrainedInput &parameter : *trained)
+      addUp(interface, parameter);
   }
   addStatePairs(getOperation(), pairs);
   SmallVector<StringRef> outputs;

@@ -156,12 +156,13 @@ std::string AttachOptimizerPass::makeSuffix(func::FuncOp main) {
 
 void AttachOptimizerPass::addSlots(func::FuncOp main) {
   Type f32 = Float32Type::get(main.getContext());
+  InterfaceUpdate interface(main);
   for (Parameter &parameter : parameters) {
     auto type = cast<RankedTensorType>(parameter.value.getType());
     parameter.slots = rule->getSlots(type.getShape());
     for (const OptimizerSlot &slot : parameter.slots)
-      parameter.slotValues.push_back(addInput(
-          main, parameter.name + "." + slot.name,
+      parameter.slotValues.push_back(interface.addInput(
+          parameter.name + "." + slot.name,
           DenseElementsAttr::get(RankedTensorType::get(slot.shape, f32),
                                  static_cast<float>(slot.initial))));
   }
@@ -173,7 +174,8 @@ LogicalResult AttachOptimizerPass::addAverages(func::FuncOp main) {
     return success();
   llvm::DenseMap<Value, TypedAttr> initial;
   for (auto known : main.getBody().front().getOps<onnx::DefaultInputOp>())
-    initial[known.getInput()] = known.getValue().getValue();
+    initial[known.getInput()] = known.getValue();
+  InterfaceUpdate interface(main);
   for (Parameter &parameter : parameters) {
     TypedAttr value = initial.lookup(parameter.value);
     if (!value)
@@ -182,7 +184,7 @@ LogicalResult AttachOptimizerPass::addAverages(func::FuncOp main) {
     auto type = cast<RankedTensorType>(parameter.value.getType());
     parameter.slots.push_back({"ema", llvm::to_vector(type.getShape())});
     parameter.slotValues.push_back(
-        addInput(main, parameter.name + ".ema", value));
+        interface.addInput(parameter.name + ".ema", value));
   }
   return success();
 }
@@ -368,12 +370,15 @@ LogicalResult AttachOptimizerPass::attach(func::FuncOp main) {
   } else {
     next = update(builder, main, gradients, count);
   }
-  for (auto [name, value] : llvm::zip_equal(names, next)) {
-    addOutput(main, nextName(name), value);
-    pairs.push_back({name, nextName(name)});
+  {
+    InterfaceUpdate interface(main);
+    for (auto [name, value] : llvm::zip_equal(names, next)) {
+      interface.addOutput(nextName(name), value);
+      pairs.push_back({name, nextName(name)});
+    }
+    if (found)
+      interface.addOutput("amp.found_inf" + suffix, found);
   }
-  if (found)
-    addOutput(main, "amp.found_inf" + suffix, found);
   addStatePairs(getOperation(), pairs);
   if (counters)
     addCounters(main, suffix, found, unscaled);

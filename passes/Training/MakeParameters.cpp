@@ -9,8 +9,12 @@
 #include "TrainingState.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
+#include "amp/Dialect/AMP/ConstantData.h"
+#include "amp/Dialect/ONNX/NodeBuilder.h"
 #include "amp/Dialect/ONNX/ONNXOps.h"
+#include "amp/Interfaces/ElementTypes.h"
 #include "amp/Passes/Training.h"
+#include "amp/Support/NearestName.h"
 #include "amp/Support/Quoted.h"
 
 using namespace mlir;
@@ -24,11 +28,39 @@ namespace {
 
 using onnx::ONNXDialect;
 
-StringRef getResultName(Operation *op) {
-  auto names = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs);
-  auto name = names && names.size() == 1 ? dyn_cast<StringAttr>(names[0])
-                                         : StringAttr();
-  return name ? name.getValue() : StringRef();
+/// An initializer of the main graph: an operation, or the default of an input,
+/// as all of them were until IR version 3.
+struct Initializer {
+  StringRef name;
+  Value value;
+  onnx::TensorAttr tensor;
+  Operation *op;
+};
+
+SmallVector<Initializer> findInitializers(func::FuncOp main) {
+  SmallVector<Initializer> found;
+  auto fields = main->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);
+  auto inputs = fields ? fields.getAs<ArrayAttr>("input") : ArrayAttr();
+  for (Operation &op : main.getBody().front()) {
+    StringAttr name;
+    if (auto initializer = dyn_cast<onnx::InitializerOp>(op)) {
+      auto names = op.getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs);
+      if (names && names.size() == 1)
+        name = dyn_cast<StringAttr>(names[0]);
+      if (name)
+        found.push_back({name.getValue(), initializer.getResult(),
+                         initializer.getValue(), &op});
+    } else if (auto input = dyn_cast<onnx::DefaultInputOp>(op)) {
+      auto argument = dyn_cast<BlockArgument>(input.getInput());
+      if (argument && inputs && argument.getArgNumber() < inputs.size())
+        if (auto entry =
+                dyn_cast<DictionaryAttr>(inputs[argument.getArgNumber()]))
+          name = entry.getAs<StringAttr>("name");
+      if (name)
+        found.push_back({name.getValue(), argument, input.getValue(), &op});
+    }
+  }
+  return found;
 }
 
 /// Running statistics of a BatchNormalization are measured, not learned.
@@ -37,6 +69,30 @@ bool isStatistic(Value value) {
     return isa<onnx::BatchNormalizationOp>(use.getOwner()) &&
            use.getOperandNumber() >= 3;
   });
+}
+
+/// True for what float32 holds: types that masters are made of.
+bool canBeMaster(Type type) {
+  FloatType element =
+      isa<RankedTensorType>(type) ? getFloatElementType(type) : FloatType();
+  return element && (element.isF32() || element.isF16() || element.isBF16());
+}
+
+/// A tensor in float32; null if its data can't be had.
+onnx::TensorAttr widen(onnx::TensorAttr tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  auto wide = cast<RankedTensorType>(
+      withFloatElementType(type, Float32Type::get(tensor.getContext())));
+  if (type == wide)
+    return tensor;
+  std::optional<SmallVector<double>> elements =
+      readElements(tensor.getValue(), std::numeric_limits<uint64_t>::max());
+  if (!elements)
+    return {};
+  SmallVector<float> floats(elements->begin(), elements->end());
+  return onnx::TensorAttr::get(
+      tensor.getContext(),
+      DenseElementsAttr::get(wide, ArrayRef<float>(floats)), DictionaryAttr());
 }
 
 class MakeParametersPass : public impl::MakeParametersBase<MakeParametersPass> {
@@ -55,6 +111,11 @@ public:
 
 private:
   LogicalResult makeParameters(func::FuncOp main);
+  LogicalResult explainNoParameters(func::FuncOp main,
+                                    ArrayRef<Initializer> all,
+                                    ArrayRef<Initializer> matching);
+  LogicalResult makeParameter(InterfaceUpdate &interface, func::FuncOp main,
+                              const Initializer &parameter);
 };
 
 LogicalResult MakeParametersPass::makeParameters(func::FuncOp main) {
@@ -72,37 +133,97 @@ LogicalResult MakeParametersPass::makeParameters(func::FuncOp main) {
     return error;
   }
   llvm::DenseSet<Value> sources = ActivePaths(main).findSources({lossValue});
-  SmallVector<onnx::InitializerOp> parameters;
-  bool anyMatches = false;
-  for (auto initializer :
-       main.getBody().front().getOps<onnx::InitializerOp>()) {
-    StringRef name = getResultName(initializer);
-    if (name.empty() || !regex->match(name))
-      continue;
-    anyMatches = true;
-    auto type = dyn_cast<RankedTensorType>(initializer.getType());
-    if (type && type.getElementType().isF32() &&
-        sources.contains(initializer.getResult()) &&
-        !isStatistic(initializer.getResult()))
-      parameters.push_back(initializer);
-  }
+  SmallVector<Initializer> all = findInitializers(main), matching, parameters;
+  llvm::copy_if(all, std::back_inserter(matching),
+                [&](const Initializer &i) { return regex->match(i.name); });
+  llvm::copy_if(matching, std::back_inserter(parameters),
+                [&](const Initializer &i) {
+                  return canBeMaster(i.value.getType()) &&
+                         sources.contains(i.value) && !isStatistic(i.value);
+                });
   if (parameters.empty())
-    return main.emitError() << "trainable: no float32 initializer "
-                            << (anyMatches ? "that the loss depends on " : "")
-                            << "has a name like " << quoted(trainable);
+    return explainNoParameters(main, all, matching);
+
   SmallVector<StringRef> names;
-  for (onnx::InitializerOp initializer : parameters)
-    names.push_back(getResultName(initializer));
+  for (const Initializer &parameter : parameters)
+    names.push_back(parameter.name);
   main->setAttr(AMPDialect::kParameters,
                 Builder(main.getContext()).getStrArrayAttr(names));
-  for (onnx::InitializerOp initializer : parameters) {
-    BlockArgument argument = addInput(main, getResultName(initializer),
-                                      initializer.getValue().getValue());
-    argument.setType(initializer.getType());
-    initializer.getResult().replaceAllUsesWith(argument);
-    initializer.erase();
+  InterfaceUpdate interface(main);
+  for (const Initializer &parameter : parameters)
+    if (failed(makeParameter(interface, main, parameter)))
+      return failure();
+  return success();
+}
+
+/// Why none of the initializers that match is a parameter.
+LogicalResult
+MakeParametersPass::explainNoParameters(func::FuncOp main,
+                                        ArrayRef<Initializer> all,
+                                        ArrayRef<Initializer> matching) {
+  if (all.empty())
+    return main.emitError("trainable: the model has no initializers");
+  if (matching.empty()) {
+    SmallVector<StringRef> names;
+    for (const Initializer &initializer : all)
+      names.push_back(initializer.name);
+    InFlightDiagnostic error = main.emitError()
+                               << "trainable: no initializer has a name like "
+                               << quoted(trainable);
+    if (StringRef nearest = findNearestName(trainable, names); !nearest.empty())
+      error << "; did you mean " << quoted(nearest) << "?";
+    return error;
   }
-  updateType(main);
+  const Initializer *shown = llvm::find_if(matching, [](const Initializer &i) {
+    return canBeMaster(i.value.getType());
+  });
+  bool isFloat = shown != matching.end();
+  if (!isFloat)
+    shown = matching.begin();
+  InFlightDiagnostic error = main.emitError()
+                             << "trainable: " << quoted(shown->name);
+  if (matching.size() > 1)
+    error << ", one of " << matching.size() << " like " << quoted(trainable)
+          << ",";
+  if (!isFloat)
+    return error << " expects floats of 16 or 32 bits, but it is "
+                 << shown->value.getType();
+  if (isStatistic(shown->value))
+    return error << " is a statistic of a BatchNormalization";
+  return error << " has no differentiable path to the loss";
+}
+
+/// Makes an initializer an input of float32, and casts it back for those who
+/// read it.
+LogicalResult MakeParametersPass::makeParameter(InterfaceUpdate &interface,
+                                                func::FuncOp main,
+                                                const Initializer &parameter) {
+  onnx::TensorAttr master = widen(parameter.tensor);
+  if (!master)
+    return main.emitError() << "trainable: the data of "
+                            << quoted(parameter.name) << " can't be read";
+  FloatType element = getFloatElementType(parameter.value.getType());
+  auto argument = dyn_cast<BlockArgument>(parameter.value);
+  if (argument && element.isF32())
+    return success();
+  if (argument) {
+    argument.setType(master.getType());
+    OpBuilder builder(parameter.op);
+    onnx::DefaultInputOp::create(builder, main.getLoc(), argument, master);
+  } else {
+    argument = interface.addInput(parameter.name, master);
+    Value(parameter.value).replaceAllUsesWith(argument);
+  }
+  parameter.op->erase();
+  if (element.isF32())
+    return success();
+  OpBuilder builder = OpBuilder::atBlockBegin(&main.getBody().front());
+  onnx::NodeBuilder nodes(builder, main);
+  Value narrow = nodes.cast(nodes.expr(argument), element);
+  argument.replaceUsesWithIf(narrow, [&](OpOperand &use) {
+    return use.getOwner() != narrow.getDefiningOp() &&
+           !isa<onnx::DefaultInputOp>(use.getOwner());
+  });
   return success();
 }
 

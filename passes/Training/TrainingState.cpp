@@ -17,22 +17,6 @@ namespace amp {
 
 using onnx::ONNXDialect;
 
-
-/// Adds an entry to a list of fields of a graph: `input`, `output`.
-static void addEntry(func::FuncOp graph, StringRef key, StringRef name) {
-  Builder builder(graph.getContext());
-  auto fields = graph->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);
-  NamedAttrList entries(fields);
-  SmallVector<Attribute> list;
-  if (auto known = dyn_cast_if_present<ArrayAttr>(entries.get(key)))
-    llvm::append_range(list, known);
-  list.push_back(builder.getDictionaryAttr(
-      builder.getNamedAttr("name", builder.getStringAttr(name))));
-  entries.set(key, builder.getArrayAttr(list));
-  graph->setAttr(ONNXDialect::kGraph,
-                 entries.getDictionary(graph.getContext()));
-}
-
 static StringRef getEntryName(func::FuncOp graph, StringRef list,
                               size_t position) {
   auto fields = graph->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);
@@ -59,23 +43,64 @@ void updateType(func::FuncOp graph) {
                         block.getTerminator()->getOperandTypes()));
 }
 
-BlockArgument addInput(func::FuncOp graph, StringRef name, TypedAttr initial) {
-  Block &block = graph.getBody().front();
-  BlockArgument argument = block.addArgument(initial.getType(), graph.getLoc());
-  OpBuilder builder = OpBuilder::atBlockBegin(&block);
-  onnx::DefaultInputOp::create(
-      builder, graph.getLoc(), argument,
-      onnx::TensorAttr::get(graph.getContext(), initial, DictionaryAttr()));
-  addEntry(graph, "input", name);
-  updateType(graph);
+/// An entry of a graph's field `input` or `output`.
+static Attribute makeEntry(MLIRContext *context, StringRef name) {
+  Builder builder(context);
+  return builder.getDictionaryAttr(
+      builder.getNamedAttr("name", builder.getStringAttr(name)));
+}
+
+BlockArgument InterfaceUpdate::addInput(StringRef name, Type type) {
+  inputs.push_back(makeEntry(graph.getContext(), name));
+  return graph.getBody().front().addArgument(type, graph.getLoc());
+}
+
+BlockArgument InterfaceUpdate::addInput(StringRef name, TypedAttr initial) {
+  BlockArgument argument = addInput(name, initial.getType());
+  auto tensor = dyn_cast<onnx::TensorAttr>(initial);
+  if (!tensor)
+    tensor =
+        onnx::TensorAttr::get(graph.getContext(), initial, DictionaryAttr());
+  OpBuilder builder = OpBuilder::atBlockBegin(&graph.getBody().front());
+  onnx::DefaultInputOp::create(builder, graph.getLoc(), argument, tensor);
   return argument;
 }
 
-void addOutput(func::FuncOp graph, StringRef name, Value value) {
+void InterfaceUpdate::addOutput(StringRef name, Value value) {
+  outputs.push_back(makeEntry(graph.getContext(), name));
+  returned.push_back(value);
+}
+
+InterfaceUpdate::~InterfaceUpdate() {
   Operation *terminator = graph.getBody().front().getTerminator();
-  terminator->insertOperands(terminator->getNumOperands(), value);
-  addEntry(graph, "output", name);
+  terminator->insertOperands(terminator->getNumOperands(), returned);
+  NamedAttrList entries(
+      graph->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph));
+  auto append = [&](StringRef key, ArrayRef<Attribute> added) {
+    SmallVector<Attribute> list;
+    if (auto known = dyn_cast_if_present<ArrayAttr>(entries.get(key)))
+      llvm::append_range(list, known);
+    llvm::append_range(list, added);
+    if (!added.empty())
+      entries.set(key, ArrayAttr::get(graph.getContext(), list));
+  };
+  append("input", inputs);
+  append("output", outputs);
+  graph->setAttr(ONNXDialect::kGraph,
+                 entries.getDictionary(graph.getContext()));
   updateType(graph);
+}
+
+BlockArgument addInput(func::FuncOp graph, StringRef name, Type type) {
+  return InterfaceUpdate(graph).addInput(name, type);
+}
+
+BlockArgument addInput(func::FuncOp graph, StringRef name, TypedAttr initial) {
+  return InterfaceUpdate(graph).addInput(name, initial);
+}
+
+void addOutput(func::FuncOp graph, StringRef name, Value value) {
+  InterfaceUpdate(graph).addOutput(name, value);
 }
 
 /// Erases entries of a list of fields of a graph.

@@ -22,12 +22,34 @@
 
 namespace amp {
 
-/// Adds an input to a graph, with a default value, behind those that it has.
-/// Returns the argument.
+/// Adds inputs and outputs to a graph, behind those that it has. The graph's
+/// type and names follow when it goes out of scope: at once for all, since each
+/// time costs as much as there are.
+class InterfaceUpdate {
+public:
+  explicit InterfaceUpdate(mlir::func::FuncOp graph) : graph(graph) {}
+  ~InterfaceUpdate();
+  InterfaceUpdate(const InterfaceUpdate &) = delete;
+  InterfaceUpdate &operator=(const InterfaceUpdate &) = delete;
+
+  /// Returns the argument.
+  mlir::BlockArgument addInput(llvm::StringRef name, mlir::Type type);
+  /// The same, with a default value, of which a TensorAttr says how it is
+  /// stored.
+  mlir::BlockArgument addInput(llvm::StringRef name, mlir::TypedAttr initial);
+  void addOutput(llvm::StringRef name, mlir::Value value);
+
+private:
+  mlir::func::FuncOp graph;
+  llvm::SmallVector<mlir::Attribute> inputs, outputs;
+  llvm::SmallVector<mlir::Value> returned;
+};
+
+// The same for one.
+mlir::BlockArgument addInput(mlir::func::FuncOp graph, llvm::StringRef name,
+                             mlir::Type type);
 mlir::BlockArgument addInput(mlir::func::FuncOp graph, llvm::StringRef name,
                              mlir::TypedAttr initial);
-
-/// Adds an output to a graph, behind those that it has.
 void addOutput(mlir::func::FuncOp graph, llvm::StringRef name,
                mlir::Value value);
 
@@ -57,6 +79,19 @@ void setStatePairs(mlir::ModuleOp module, llvm::ArrayRef<StatePair> pairs);
 /// Sets an entry of the module's metadata.
 void setMetadata(mlir::ModuleOp module, llvm::StringRef key,
                  llvm::json::Value value);
+
+/// True for losses that amp-build-loss builds, false for names of values.
+inline bool isBuiltLoss(llvm::StringRef loss) {
+  return loss == "cross-entropy" || loss == "mse";
+}
+/// The name of what it builds, how those of its nodes begin, and a regular
+/// expression for them: they compute in float32 under every policy.
+inline constexpr llvm::StringLiteral kLossName = "loss";
+inline constexpr llvm::StringLiteral kLossNodePrefix = "amp.loss/";
+inline constexpr llvm::StringLiteral kLossNodes = "amp\\.loss/.*";
+
+/// The name of the loss scale.
+inline constexpr llvm::StringLiteral kLossScaleName = "amp.scale";
 
 /// Behind the name of a value, that of the output which is its gradient.
 inline constexpr llvm::StringLiteral kGradientSuffix = "_grad";

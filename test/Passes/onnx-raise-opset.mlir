@@ -2,7 +2,14 @@
 // RUN: amp-opt %s --split-input-file --onnx-raise-opset=low=fp16 | FileCheck %s --check-prefix=FP16
 // RUN: amp-opt %s --split-input-file --onnx-raise-opset="low=bf16 max-opset=21" | FileCheck %s --check-prefix=MAX
 // RUN: amp-opt %s --split-input-file --onnx-raise-opset="low=bf16 keep-op=Conv" | FileCheck %s --check-prefix=MAX
-// RUN: amp-opt %s --split-input-file --onnx-raise-opset="low=bf16 min-opset=24" | FileCheck %s --check-prefix=MIN
+// RUN: not amp-opt %s --split-input-file --onnx-raise-opset="low=bf16 min-opset=24" 2>%t.errors | FileCheck %s --check-prefix=MIN
+// RUN: amp-opt %s --split-input-file --onnx-raise-opset="low=bf16 preferred-opset=24" 2>%t.warnings | FileCheck %s --check-prefix=MIN
+// RUN: FileCheck %s --check-prefix=UNPREFERRED < %t.warnings
+// RUN: FileCheck %s --check-prefix=UNREACHED < %t.errors
+
+// UNPREFERRED: warning: opset 24 is out of reach for AveragePool
+// UNREACHED: error: opset 24 is out of reach for AveragePool: with ceil_mode its last window changed at opset 19
+// UNREACHED: error: opset 24 is out of reach: there the shape that the model declares of 'y' is wrong
 
 // Conv takes bfloat16 from opset 22 on. What was there before means the same.
 

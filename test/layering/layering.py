@@ -3,6 +3,7 @@
 Read from left to right, `A -> B` lets A include B:
 
     tools -> Pipelines -> Lowering, Embedding, Autocast passes -> Analysis -> dialects, Interfaces -> Policy -> LLVM
+    tools -> Training pipeline -> Pipelines, Lowering, Training passes
     tools -> Training passes -> dialects, Interfaces
 
 Only Target/ONNX and the files of the onnx dialect that read operator schemas see ONNX's and Protobuf's headers. What
@@ -60,6 +61,7 @@ RULES: dict[str, frozenset[str]] = {
         "amp/Passes/Training.h",
         "amp/Passes/Training.h.inc",
     },
+    "passes/Training/TrainingPipeline": AUTOCAST | {"amp/Dialect", "amp/Passes"},
     "passes/Pipelines": AUTOCAST | {"amp/Dialect", "amp/Passes"},
     "runtime": frozenset({"google/protobuf", "amp/Runtime"}),
     "tools": EVERYTHING,

@@ -223,6 +223,7 @@ def categories() -> dict[str, str]:
     return {
         operator: category
         for category, operators in json.loads(shown.stdout).items()
+        if category in ("allow", "clear", "deny", "follow", "promote")
         for operator in operators
         if isinstance(operator, str)  # rules are objects
     }

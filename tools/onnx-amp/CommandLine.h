@@ -31,6 +31,7 @@ enum OptionVisibility : unsigned {
   DiffOption = 1 << 5,
   AdviseOption = 1 << 6,
   DifferentiateOption = 1 << 7,
+  TrainGraphOption = 1 << 8,
 };
 
 enum OptionID : unsigned {

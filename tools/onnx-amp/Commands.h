@@ -21,6 +21,7 @@ int runPolicy(const llvm::opt::InputArgList &arguments);
 int runDiff(const llvm::opt::InputArgList &arguments);
 int runAdvise(const llvm::opt::InputArgList &arguments);
 int runDifferentiate(const llvm::opt::InputArgList &arguments);
+int runTrainGraph(const llvm::opt::InputArgList &arguments);
 
 /// In the order of the help text.
 inline llvm::ArrayRef<Command> getCommands() {
@@ -40,6 +41,9 @@ inline llvm::ArrayRef<Command> getCommands() {
       {"differentiate", "IN -o OUT --loss NAME --wrt NAMES",
        "add the gradients of a loss to a model", DifferentiateOption,
        runDifferentiate},
+      {"train-graph", "IN -o OUT --loss cross-entropy|mse|NAME",
+       "turn a forward model into a training step", TrainGraphOption,
+       runTrainGraph},
   };
   return commands;
 }

@@ -97,25 +97,7 @@ static LogicalResult prepare(ModuleOp module) {
   raise.low = raise.policy = "tf32";
   raise.minOpset = onnx::NodeBuilder::kMinOpset;
   manager.addPass(createRaiseOpset(std::move(raise)));
-
-  // Why it could not be raised is a warning for those who need not.
-  std::string why;
-  {
-    ScopedDiagnosticHandler handler(
-        module.getContext(), [&](Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
-            return failure();
-          if (why.empty())
-            why = diagnostic.str();
-          return success();
-        });
-    if (failed(manager.run(module)))
-      return failure();
-  }
-  std::optional<int64_t> opset = onnx::getOpsetVersion(module, "");
-  if (!why.empty() && opset && *opset < onnx::NodeBuilder::kMinOpset)
-    return module.emitError() << why;
-  return success();
+  return manager.run(module);
 }
 
 static LogicalResult runPasses(ModuleOp module,

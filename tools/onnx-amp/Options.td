@@ -19,6 +19,7 @@ def PolicyOption : OptionVisibility;
 def DiffOption : OptionVisibility;
 def AdviseOption : OptionVisibility;
 def DifferentiateOption : OptionVisibility;
+def TrainGraphOption : OptionVisibility;
 
 class Switch<string name, list<OptionVisibility> commands, string help>
     : Flag<["--"], name>, Visibility<commands>, HelpText<help>;
@@ -38,11 +39,12 @@ multiclass Setting<string name, string value, list<OptionVisibility> commands,
 
 def help : Switch<"help",
     [MainOption, ConvertOption, InspectOption, PolicyOption, DiffOption,
-     AdviseOption, DifferentiateOption],
+     AdviseOption, DifferentiateOption, TrainGraphOption],
     "Print this text">;
 def help_short : Flag<["-"], "h">, Alias<help>,
     Visibility<[MainOption, ConvertOption, InspectOption, PolicyOption,
-                DiffOption, AdviseOption, DifferentiateOption]>;
+                DiffOption, AdviseOption, DifferentiateOption,
+                TrainGraphOption]>;
 
 def version : Switch<"version", [MainOption],
     "Print the versions of onnx-amp, MLIR and ONNX">;
@@ -56,13 +58,13 @@ def json : Switch<"json",
 //===----------------------------------------------------------------------===//
 
 def output : Separate<["-"], "o">, MetaVarName<"OUT">,
-    Visibility<[ConvertOption, DifferentiateOption]>,
+    Visibility<[ConvertOption, DifferentiateOption, TrainGraphOption]>,
     HelpText<"Where the model goes (required). As OUT '-' is standard\n"
              "output, as IN standard input; files whose names end in\n"
              ".onnxtxt are in ONNX's text form">;
 
 defm external_data : Setting<"external-data", "auto|keep|inline|file",
-    [ConvertOption, DifferentiateOption],
+    [ConvertOption, DifferentiateOption, TrainGraphOption],
     "Where the bytes of big tensors go (default: auto)\n"
     "auto:   where they were, or all to OUT.data past 2 GiB\n"
     "keep:   where they were\n"
@@ -71,31 +73,34 @@ defm external_data : Setting<"external-data", "auto|keep|inline|file",
 
 def allow_links : Switch<"allow-links",
     [ConvertOption, InspectOption, DiffOption, AdviseOption,
-     DifferentiateOption],
+     DifferentiateOption, TrainGraphOption],
     "Accept external data behind symbolic and hard links,\n"
     "as in the caches of model hubs">;
 
-def durable : Switch<"durable", [ConvertOption, DifferentiateOption],
+def durable : Switch<"durable",
+    [ConvertOption, DifferentiateOption, TrainGraphOption],
     "Return only when the output is on the disk">;
 
 //===----------------------------------------------------------------------===//
 // Precision
 //===----------------------------------------------------------------------===//
 
-defm dtype : Setting<"dtype", "fp16|bf16|tf32|none", [ConvertOption],
+defm dtype : Setting<"dtype", "fp16|bf16|tf32|none",
+    [ConvertOption, TrainGraphOption],
     "The low format (default: the policy's, else fp16);\n"
     "tf32 changes no types: it marks what may multiply in it;\n"
-    "none reads, verifies and writes, and changes nothing">;
+    "none casts nothing">;
 
 defm policy : Setting<"policy", "NAME|FILE",
-    [ConvertOption, PolicyOption, AdviseOption],
+    [ConvertOption, PolicyOption, AdviseOption, TrainGraphOption],
     "Which operations run in the low format: a preset\n"
     "of 'onnx-amp policy list' or a YAML file\n"
-    "(default: inference)">;
+    "(default: inference; training for train-graph)">;
 
-defm placement : Setting<"placement", "eager|optimal", [ConvertOption],
+defm placement : Setting<"placement", "eager|optimal",
+    [ConvertOption, TrainGraphOption],
     "How formats are chosen where the policy leaves it open\n"
-    "(default: optimal)\n"
+    "(default: optimal; eager for train-graph)\n"
     "eager:   by a node's inputs, as PyTorch does\n"
     "optimal: so that the model moves as few bytes as it can">;
 defm islands : Setting<"islands", "keep|lower", [ConvertOption],
@@ -135,13 +140,109 @@ defm keep_node : Setting<"keep-node", "REGEX", [ConvertOption],
 // Gradients
 //===----------------------------------------------------------------------===//
 
-defm loss : Setting<"loss", "NAME[,NAME]", [DifferentiateOption],
-    "The values whose sum is differentiated (required): scalar\n"
-    "outputs of the model or of its nodes; can be repeated">;
+defm loss : Setting<"loss", "NAME",
+    [DifferentiateOption, TrainGraphOption],
+    "What is differentiated (required): a scalar that is an\n"
+    "output of the model or of a node. differentiate takes\n"
+    "several, 'A,B' or the option repeated, and their sum;\n"
+    "train-graph builds cross-entropy and mse on --output">;
 defm wrt : Setting<"wrt", "NAME[,NAME]", [DifferentiateOption],
     "With respect to what (required): initializers, inputs or\n"
     "outputs of nodes. The gradient of A is the output A_grad;\n"
     "can be repeated">;
+
+//===----------------------------------------------------------------------===//
+// Training
+//===----------------------------------------------------------------------===//
+
+defm loss_output : Setting<"output", "NAME", [TrainGraphOption],
+    "The output that a loss is built on (default: the only one\n"
+    "of floats)">;
+defm trainable : Setting<"trainable", "REGEX", [TrainGraphOption],
+    "Train the initializers of floats whose whole name matches\n"
+    "and that the loss depends on (default: '.*'); never\n"
+    "BatchNormalization's statistics">;
+
+defm optimizer : Setting<"optimizer", "NAME", [TrainGraphOption],
+    "sgd, adam, adamw, adagrad, adafactor or lion\n"
+    "(default: adamw)">;
+defm lr : Setting<"lr", "NUMBER", [TrainGraphOption],
+    "The learning rate (default: torch.optim's)">;
+defm weight_decay : Setting<"weight-decay", "NUMBER", [TrainGraphOption],
+    "The weight decay (default: torch.optim's)">;
+defm setting : Setting<"setting", "NAME=NUMBER", [TrainGraphOption],
+    "Another setting of the optimizer, as beta1, beta2, eps,\n"
+    "momentum (default: torch.optim's); can be repeated">;
+defm clip_norm : Setting<"clip-norm", "NUMBER", [TrainGraphOption],
+    "The norm of all gradients that they are clipped to\n"
+    "(default: 0, any)">;
+
+defm clip_value : Setting<"clip-value", "NUMBER", [TrainGraphOption],
+    "What each element of a gradient is clipped to, before\n"
+    "the norm (default: 0, anything)">;
+defm group : Setting<"group", "REGEX:lr=F,decay=D", [TrainGraphOption],
+    "Parameters whose whole name matches have a factor on the\n"
+    "learning rate, or another weight decay; the first group\n"
+    "that matches holds; can be repeated">;
+defm schedule : Setting<"schedule", "SCHEDULE", [TrainGraphOption],
+    "How the learning rate goes: constant[:warmup=W],\n"
+    "linear:warmup=W,total=T, cosine:warmup=W,total=T,end=E,\n"
+    "or input: the rate is an input amp.lr\n"
+    "(default: constant)">;
+defm ema : Setting<"ema", "DECAY", [TrainGraphOption],
+    "Keep an average X.ema of each parameter X as state\n"
+    "(default: 0, none)">;
+def counters : Switch<"counters", [TrainGraphOption],
+    "Add outputs that count: skipped steps, the first\n"
+    "parameter whose gradient overflowed, the share of\n"
+    "gradients that are zero">;
+
+defm accumulate : Setting<"accumulate", "N", [TrainGraphOption],
+    "A step averages the gradients of N batches, one for each\n"
+    "call (default: 1)">;
+defm apply_output : Setting<"apply-output", "FILE", [TrainGraphOption],
+    "With --accumulate: OUT only adds gradients up, this model\n"
+    "applies them; it is run after each N of OUT">;
+
+defm batch_norm : Setting<"batch-norm", "train|keep", [TrainGraphOption],
+    "What BatchNormalization does (default: train)\n"
+    "train: normalize by the batch, gather statistics as state\n"
+    "keep:  what it did">;
+def unbiased_variance : Switch<"unbiased-variance", [TrainGraphOption],
+    "Gather unbiased variances, as PyTorch does">;
+defm dropout : Setting<"dropout", "train|keep", [TrainGraphOption],
+    "What Dropout does (default: train)\n"
+    "train: drop, the same elements in every run\n"
+    "keep:  what it did">;
+defm seed : Setting<"seed", "N", [TrainGraphOption],
+    "What dropout and stochastic rounding begin with\n"
+    "(default: 0)">;
+def stochastic_rounding : Switch<"stochastic-rounding", [TrainGraphOption],
+    "With bf16: parameters are bfloat16, without a float32\n"
+    "copy, and updates are rounded at random">;
+
+defm loss_scale : Setting<"loss-scale", "dynamic|static=NUMBER|none",
+    [TrainGraphOption],
+    "What the loss is multiplied by, so that gradients do not\n"
+    "vanish (default: dynamic for fp16, else none)">;
+defm scaler_mode : Setting<"scaler-mode", "torch|safe", [TrainGraphOption],
+    "What scaling does (default: safe)\n"
+    "torch: bit for bit what torch.amp.GradScaler does\n"
+    "safe:  gradients must be finite after unscaling, too, and\n"
+    "       the scale has bounds">;
+defm init_scale : Setting<"init-scale", "NUMBER", [TrainGraphOption],
+    "The dynamic scale of the first step (default: 65536)">;
+defm growth_factor : Setting<"growth-factor", "NUMBER", [TrainGraphOption],
+    "What the dynamic scale grows by (default: 2)">;
+defm backoff_factor : Setting<"backoff-factor", "NUMBER", [TrainGraphOption],
+    "What it is multiplied by after an overflow (default: 0.5)">;
+defm growth_interval : Setting<"growth-interval", "N", [TrainGraphOption],
+    "Steps without overflow after which it grows\n"
+    "(default: 2000)">;
+
+defm form : Setting<"form", "flat", [TrainGraphOption],
+    "What the step is written as (default: flat)\n"
+    "flat: a graph whose state is inputs and outputs">;
 
 //===----------------------------------------------------------------------===//
 // Data
@@ -196,5 +297,6 @@ defm dot : Setting<"dot", "FILE", [ConvertOption],
 defm svg : Setting<"svg", "FILE", [ConvertOption],
     "The same as SVG, laid out by Graphviz's program 'dot'">;
 
-def quiet : Switch<"quiet", [ConvertOption, DifferentiateOption],
+def quiet : Switch<"quiet",
+    [ConvertOption, DifferentiateOption, TrainGraphOption],
     "Print no summary">;

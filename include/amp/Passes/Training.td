@@ -94,14 +94,62 @@ def ExpandGradients : Pass<"onnx-expand-gradients", "::mlir::ModuleOp"> {
   let dependentDialects = ["::amp::onnx::ONNXDialect"];
 }
 
+def BuildLoss : Pass<"amp-build-loss", "::mlir::ModuleOp"> {
+  let summary = "A loss on an output of the model";
+  let description = [{
+    Adds the output `loss`, a scalar, and the input that it compares with:
+
+    - `cross-entropy`: `labels`, indices of classes in int64, of the shape of
+      the output without its dimension 1 (without 0, if it has one only), which
+      is that of classes. The mean over labels, without those that are -100.
+    - `mse`: `targets`, of the type of the output. The mean of the squares of
+      the differences.
+
+    Both are torch.nn.functional's with its defaults. They compute in float32
+    (in float64 if the output is that), and under every policy of `amp-train`.
+
+    Any other `loss` is the name of a scalar that the model has: it becomes an
+    output, if it is none yet.
+
+    Before, with `loss=mse`:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+      %y = "onnx.Relu"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+      return %y : tensor<2x3xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>, %targets: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<f32>) {
+      %y = "onnx.Relu"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+      %d = "onnx.Sub"(%y, %targets) : ...
+      %s = "onnx.Mul"(%d, %d) : ...
+      %loss = "onnx.ReduceMean"(%s) <{keepdims = 0}> : ... -> tensor<f32>
+      return %y, %loss : tensor<2x3xf32>, tensor<f32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::amp::onnx::ONNXDialect"];
+  let options = [
+    Option<"loss", "loss", "std::string", /*default=*/"\"cross-entropy\"",
+           "cross-entropy, mse, or the name of a scalar">,
+    Option<"output", "output", "std::string", /*default=*/"",
+           "Output that the loss is built on (default: the only one of floats)">,
+  ];
+}
+
 def MakeParameters : Pass<"amp-make-parameters", "::mlir::ModuleOp"> {
   let summary = "Initializers become inputs with a default: what is trained";
   let description = [{
-    The float32 initializers of the main graph that the loss depends on, and
-    whose whole name matches `trainable`, become inputs of the same name, with
-    the initializer as default: a step reads them as state, and autocast casts
-    them where it would round a constant. Running statistics of
-    BatchNormalization stay.
+    The initializers of the main graph in float32, float16 or bfloat16 that the
+    loss depends on, and whose whole name matches `trainable`, become inputs of
+    the same name, with the initializer as default: a step reads them as state,
+    and autocast casts them where it would round a constant. What is state is
+    float32: those in 16 bits are widened, and cast back where they are read.
+    Running statistics of BatchNormalization stay.
 
     Before, with `loss=loss`:
 
@@ -123,6 +171,29 @@ def MakeParameters : Pass<"amp-make-parameters", "::mlir::ModuleOp"> {
            "Name of the value that is trained on">,
     Option<"trainable", "trainable", "std::string", /*default=*/"\".*\"",
            "Regular expression on names of initializers">,
+  ];
+}
+
+def MakeLossScale : Pass<"amp-make-loss-scale", "::mlir::ModuleOp"> {
+  let summary = "The loss scale: a state of the step, or a constant";
+  let description = [{
+    Adds `amp.scale`, a scalar of float32: the `seed` of `amp-differentiate` and
+    `amp-attach-optimizer`. An input with a default value, or, with
+    `dynamic=false`, an initializer.
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>, %scale: tensor<f32>) -> tensor<f32> {
+      onnx.DefaultInput %scale, <dense<65536.0> : tensor<f32>> : tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::amp::onnx::ONNXDialect"];
+  let options = [
+    Option<"initial", "initial", "double", /*default=*/"65536",
+           "The scale of the first step">,
+    Option<"isDynamic", "dynamic", "bool", /*default=*/"true",
+           "Steps may change it">,
   ];
 }
 
@@ -443,6 +514,16 @@ def StochasticRounding : Pass<"amp-stochastic-rounding", "::mlir::ModuleOp"> {
     Option<"seed", "seed", "uint64_t", /*default=*/"0",
            "Initial value of `amp.seed`">,
   ];
+}
+
+def FinishStep : Pass<"amp-finish-step", "::mlir::ModuleOp"> {
+  let summary = "Erase what a training step does not need, check its names";
+  let description = [{
+    The last pass of `amp-train`. Nodes that nobody reads and that no model
+    named go. Inputs and outputs, which are state, must have names of their own.
+    The IR version is 4 at least: before, runtimes took defaults of inputs for
+    constants.
+  }];
 }
 
 #endif // AMP_PASSES_TRAINING

@@ -1,0 +1,341 @@
+//===- TrainGraph.cpp - onnx-amp train-graph ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A thin layer over the pipeline amp-train: what runs when, and what options
+// mean, is in passes/Training/TrainingPipeline.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "ExternalDataArgument.h"
+#include "FatalErrors.h"
+#include "Messages.h"
+#include "ModelFile.h"
+#include "PolicyArgument.h"
+
+#include "amp/Dialect/ONNX/ONNXDialect.h"
+#include "amp/Dialect/ONNX/OperatorTable.h"
+#include "amp/Passes/Pipelines.h"
+#include "amp/Support/Quoted.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace amp;
+using namespace mlir;
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct TrainGraphArguments {
+  std::string input, output;
+  std::string applyOutput; ///< where the second graph goes, if there are two
+  TrainingPipelineOptions pipeline;
+  ExternalData externalData = ExternalData::Auto;
+  bool allowLinks = false, durable = false, quiet = false;
+};
+} // namespace
+
+/// Sets an option of the pipeline if there is one on the command line; returns
+/// the exit code.
+template <typename Option>
+static int readNumberInto(const llvm::opt::InputArgList &arguments, OptionID id,
+                          double least, Option &option) {
+  std::optional<double> number =
+      readNumber(arguments, id, least, option.getValue());
+  if (!number)
+    return ExitUsage;
+  option = *number;
+  return ExitSuccess;
+}
+
+/// Reads the policy, to fail before any work is done, and the low format, which
+/// it may say; returns the exit code.
+static int readPrecision(const llvm::opt::InputArgList &arguments,
+                         TrainingPipelineOptions &pipeline) {
+  static constexpr StringRef dtypes[] = {"fp16", "bf16", "tf32", "none"};
+  static constexpr StringRef placements[] = {"eager", "optimal"};
+  std::optional<unsigned> dtype = chooseValue(arguments, OPT_dtype, dtypes, 0);
+  std::optional<unsigned> placement =
+      dtype ? chooseValue(arguments, OPT_placement, placements, 0)
+            : std::nullopt;
+  if (!placement)
+    return ExitUsage;
+  pipeline.placement = *placement ? Placement::Optimal : Placement::Eager;
+  pipeline.low = dtypes[*dtype].str();
+  pipeline.policy =
+      arguments
+          .getLastArgValue(OPT_policy,
+                           pipeline.low == "tf32" ? "tf32" : "training")
+          .str();
+  int code = ExitSuccess;
+  std::optional<Policy> policy = loadPolicy(pipeline.policy, code);
+  if (!policy)
+    return code;
+  if (!arguments.hasArg(OPT_dtype))
+    pipeline.low = policy->low().value_or(FloatFormat::fp16()).name();
+  return ExitSuccess;
+}
+
+/// The loss scale, for which the format must be known; returns the exit code.
+static int readLossScale(const llvm::opt::InputArgList &arguments,
+                         TrainingPipelineOptions &pipeline) {
+  StringRef text = arguments.getLastArgValue(
+      OPT_loss_scale, pipeline.low == "fp16" ? "dynamic" : "none");
+  auto [kind, number] = text.split('=');
+  double scale = 0;
+  if (text == "dynamic")
+    pipeline.lossScale = LossScaling::Dynamic;
+  else if (text == "none")
+    pipeline.lossScale = LossScaling::None;
+  else if (kind == "static" && !number.getAsDouble(scale))
+    pipeline.lossScale = LossScaling::Static;
+  else
+    return wrongUsage("--loss-scale expects dynamic, static=NUMBER or none, "
+                      "but got " +
+                      quoted(text));
+  for (OptionID id : {OPT_init_scale, OPT_growth_factor, OPT_backoff_factor,
+                      OPT_growth_interval})
+    if (const llvm::opt::Arg *argument = arguments.getLastArg(id);
+        argument && pipeline.lossScale != LossScaling::Dynamic)
+      return wrongUsage(argument->getOption().getPrefixedName() +
+                        " goes with --loss-scale dynamic, but that is " +
+                        quoted(text));
+  if (pipeline.lossScale == LossScaling::Static) {
+    pipeline.initScale = scale;
+    return ExitSuccess;
+  }
+  if (int code =
+          readNumberInto(arguments, OPT_init_scale, 0, pipeline.initScale))
+    return code;
+  if (int code = readNumberInto(arguments, OPT_growth_factor, 0,
+                                pipeline.growthFactor))
+    return code;
+  if (int code = readNumberInto(arguments, OPT_backoff_factor, 0,
+                                pipeline.backoffFactor))
+    return code;
+  std::optional<unsigned> interval = readCount(
+      arguments, OPT_growth_interval, 1, pipeline.growthInterval.getValue());
+  if (!interval)
+    return ExitUsage;
+  pipeline.growthInterval = *interval;
+  return ExitSuccess;
+}
+
+/// What nodes do in training, and what is random; returns the exit code.
+static int readTrainingForm(const llvm::opt::InputArgList &arguments,
+                            TrainingPipelineOptions &pipeline) {
+  static constexpr StringRef forms[] = {"train", "keep"};
+  std::optional<unsigned> batchNorm =
+      chooseValue(arguments, OPT_batch_norm, forms, 0);
+  std::optional<unsigned> dropout =
+      batchNorm ? chooseValue(arguments, OPT_dropout, forms, 0) : std::nullopt;
+  if (!dropout)
+    return ExitUsage;
+  pipeline.trainBatchNorm = *batchNorm == 0;
+  pipeline.trainDropout = *dropout == 0;
+  pipeline.unbiasedVariance = arguments.hasArg(OPT_unbiased_variance);
+  pipeline.stochasticRounding = arguments.hasArg(OPT_stochastic_rounding);
+  StringRef seed = arguments.getLastArgValue(OPT_seed, "0");
+  uint64_t number;
+  if (seed.getAsInteger(10, number))
+    return wrongUsage("--seed expects a number from 0 to 2^64 - 1, but got " +
+                      quoted(seed));
+  pipeline.randomSeed = number;
+  return ExitSuccess;
+}
+
+/// How many batches make a step, in one graph or two; returns the exit code.
+static int readAccumulation(const llvm::opt::InputArgList &arguments,
+                            TrainGraphArguments &options) {
+  std::optional<unsigned> count = readCount(arguments, OPT_accumulate, 1, 1);
+  if (!count)
+    return ExitUsage;
+  options.pipeline.microBatches = *count;
+  options.applyOutput = arguments.getLastArgValue(OPT_apply_output);
+  if (options.applyOutput.empty())
+    return arguments.hasArg(OPT_apply_output)
+               ? wrongUsage("--apply-output expects a file")
+               : int(ExitSuccess);
+  if (*count == 1)
+    return wrongUsage("--apply-output goes with --accumulate N, 2 or more");
+  if (isStandardOutput(options.applyOutput))
+    return wrongUsage("--apply-output expects a file, but got " +
+                      quoted(options.applyOutput));
+  if (options.applyOutput == options.output)
+    return wrongUsage("--apply-output expects another file than -o, but both "
+                      "are " +
+                      quoted(options.output));
+  return ExitSuccess;
+}
+
+/// The part of readOptions() for the pipeline.
+static int readPipelineOptions(const llvm::opt::InputArgList &arguments,
+                               TrainingPipelineOptions &pipeline) {
+  static constexpr StringRef modes[] = {"torch", "safe"};
+  static constexpr StringRef forms[] = {"flat"};
+  if (!arguments.hasArg(OPT_loss))
+    return wrongUsage("expected '--loss cross-entropy', '--loss mse' or "
+                      "'--loss NAME'");
+  pipeline.loss = arguments.getLastArgValue(OPT_loss).str();
+  pipeline.output = arguments.getLastArgValue(OPT_loss_output).str();
+  pipeline.trainable = arguments.getLastArgValue(OPT_trainable, ".*").str();
+  pipeline.optimizer = arguments.getLastArgValue(OPT_optimizer, "adamw").str();
+  pipeline.settings = ArrayRef(arguments.getAllArgValues(OPT_setting));
+  if (int code = readNumberInto(arguments, OPT_lr, 0, pipeline.learningRate))
+    return code;
+  if (int code =
+          readNumberInto(arguments, OPT_weight_decay, 0, pipeline.weightDecay))
+    return code;
+  if (int code = readNumberInto(arguments, OPT_clip_norm, 0, pipeline.clipNorm))
+    return code;
+  if (int code =
+          readNumberInto(arguments, OPT_clip_value, 0, pipeline.clipValue))
+    return code;
+  if (int code = readNumberInto(arguments, OPT_ema, 0, pipeline.averageDecay))
+    return code;
+  pipeline.groups = ArrayRef(arguments.getAllArgValues(OPT_group));
+  pipeline.schedule =
+      arguments.getLastArgValue(OPT_schedule, "constant").str();
+  pipeline.counters = arguments.hasArg(OPT_counters);
+  if (int code = readTrainingForm(arguments, pipeline))
+    return code;
+  std::optional<unsigned> mode =
+      chooseValue(arguments, OPT_scaler_mode, modes, 1);
+  if (!mode || !chooseValue(arguments, OPT_form, forms, 0))
+    return ExitUsage;
+  pipeline.scalerMode = modes[*mode].str();
+  if (int code = readPrecision(arguments, pipeline))
+    return code;
+  if (int code = readLossScale(arguments, pipeline))
+    return code;
+  if (llvm::Error error = checkTrainingOptions(pipeline))
+    return wrongUsage(llvm::toString(std::move(error)));
+  return ExitSuccess;
+}
+
+/// Fills `options`; returns the exit code, after an error if it is not 0.
+static int readOptions(const llvm::opt::InputArgList &arguments,
+                       TrainGraphArguments &options) {
+  std::vector<std::string> inputs = arguments.getAllArgValues(OPT_INPUT);
+  if (inputs.empty())
+    return wrongUsage("expected an input, the model to train");
+  if (inputs.size() > 1)
+    return wrongUsage("expected one input, but got " + quoted(inputs[0]) +
+                      " and " + quoted(inputs[1]));
+  options.input = inputs[0];
+  if (!arguments.hasArg(OPT_output))
+    return wrongUsage("expected '-o OUT', where the training step goes");
+  options.output = arguments.getLastArgValue(OPT_output);
+  std::optional<ExternalData> place = chooseExternalData(arguments);
+  if (!place)
+    return ExitUsage;
+  options.externalData = *place;
+  options.allowLinks = arguments.hasArg(OPT_allow_links);
+  options.durable = arguments.hasArg(OPT_durable);
+  options.quiet = arguments.hasArg(OPT_quiet);
+  if (int code = readAccumulation(arguments, options))
+    return code;
+  return readPipelineOptions(arguments, options.pipeline);
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+static LogicalResult runPasses(ModuleOp module,
+                               TrainingPipelineOptions &options,
+                               StringRef part) {
+  options.part = part.str();
+  PassManager manager(module.getContext());
+  // The result is verified once, in the end.
+  manager.enableVerifier(false);
+  buildTrainingPipeline(manager, options);
+  if (failed(manager.run(module)))
+    return failure();
+  return verify(module);
+}
+
+namespace {
+/// What the summary says of a model.
+struct Figures {
+  uint64_t nodes = 0, defaults = 0;
+  std::optional<int64_t> opset;
+
+  explicit Figures(ModuleOp module) : opset(onnx::getOpsetVersion(module, "")) {
+    module.walk([&](Operation *op) {
+      nodes += onnx::lookupOperator(op->getName()) != nullptr;
+      defaults += op->getName().getStringRef() == "onnx.DefaultInput";
+    });
+  }
+};
+} // namespace
+
+static std::string summarize(const TrainGraphArguments &options,
+                             const Figures &before, const Figures &after) {
+  const TrainingPipelineOptions &pipeline = options.pipeline;
+  std::string text =
+      quoted(options.output) + ": a step of " + pipeline.optimizer + " in " +
+      (pipeline.low == "none" ? "fp32" : pipeline.low.getValue()) + ", " +
+      std::to_string(after.defaults) + " inputs are state or have defaults, " +
+      std::to_string(before.nodes) + " nodes are " +
+      std::to_string(after.nodes) + " now";
+  if (before.opset && after.opset && *before.opset != *after.opset)
+    text += ", opset " + std::to_string(*before.opset) + " is " +
+            std::to_string(*after.opset) + " now";
+  return text + '\n';
+}
+
+int amp::runTrainGraph(const llvm::opt::InputArgList &arguments) {
+  TrainGraphArguments options;
+  if (int code = readOptions(arguments, options))
+    return code;
+  setFatalErrorSubject(quoted(options.input));
+
+  MLIRContext &context = makeContext();
+  FirstErrorPrinter errors(&context);
+  std::vector<FileIdentity> dataFiles;
+  ImportOptions importOptions;
+  importOptions.allowLinks = options.allowLinks;
+  importOptions.dataFiles = &dataFiles;
+  uint64_t inputBytes;
+  ModuleOp module =
+      readModel(options.input, &context, importOptions, inputBytes).release();
+  if (!module)
+    return ExitFailure;
+  Figures before(module);
+  if (options.pipeline.low != "none")
+    warnOfUnmatched(module, options.pipeline.policy);
+
+  errors.setSubject(quoted(options.input));
+  bool isTwo = !options.applyOutput.empty();
+  ModuleOp apply = isTwo ? module.clone() : ModuleOp();
+  if (failed(runPasses(module, options.pipeline,
+                       isTwo ? "accumulate" : "both")) ||
+      (isTwo && failed(runPasses(apply, options.pipeline, "apply"))))
+    return ExitFailure;
+  errors.setSubject("");
+
+  ExportOptions exportOptions;
+  exportOptions.externalData = options.externalData;
+  exportOptions.durable = options.durable;
+  exportOptions.inputs = std::move(dataFiles);
+  if ((isTwo && failed(writeModel(apply, options.applyOutput, exportOptions))) ||
+      failed(writeModel(module, options.output, exportOptions)))
+    return ExitFailure;
+  setOutputsCommitted();
+
+  if (options.quiet)
+    return ExitSuccess;
+  std::string text = summarize(options, before, Figures(module));
+  if (isStandardOutput(options.output))
+    printAside(text);
+  else
+    printSummary(text);
+  return ExitSuccess;
+}
