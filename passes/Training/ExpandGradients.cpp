@@ -4,17 +4,21 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExpandGradients.h"
+
 #include "DeadNodes.h"
 #include "ExpandFunctions.h"
 #include "InlineCall.h"
+#include "JoinedGraphs.h"
 #include "LoopShapes.h"
 #include "NamedValues.h"
 #include "ReverseMode.h"
 
-#include "amp/Dialect/ONNX/ONNXDialect.h"
+#include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Interfaces/ElementTypes.h"
 #include "amp/Passes/Training.h"
+#include "amp/Passes/TrainingInfo.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -27,10 +31,12 @@ namespace amp {
 #define GEN_PASS_DEF_EXPANDGRADIENTS
 #include "amp/Passes/Training.h.inc"
 
+using onnx::ONNXDialect;
+
 namespace {
 
 bool isGradient(Operation *op) {
-  return op->getName().getStringRef() == "onnx.preview.training.Gradient";
+  return op->getName().getStringRef() == kGradient;
 }
 
 /// What a Gradient node names.
@@ -77,6 +83,12 @@ FailureOr<Function> readFunction(Operation *op, func::FuncOp main) {
                            << function.variables.size()
                            << " inputs, one for each of xs and zs, but got "
                            << op->getNumOperands();
+  for (auto [variable, operand] :
+       llvm::zip_equal(function.variables, op->getOperands()))
+    if (failed(verifyCompatibleShape(variable.getType(), operand.getType())))
+      return op->emitError()
+             << onnx::describeNode(op) << " expects a value of "
+             << variable.getType() << ", but got one of " << operand.getType();
   auto y = op->getAttrOfType<StringAttr>("y");
   FailureOr<Value> found = find("y", y ? y.getValue() : StringRef());
   if (failed(found))
@@ -92,6 +104,16 @@ Operation *inBlock(Operation *op, Block &block) {
   return op;
 }
 
+/// True for a variable, or for what autocast widens it to for the node.
+bool isValueOf(Value value, Value variable) {
+  auto cast = value.getDefiningOp<onnx::CastOp>();
+  if (value == variable || !cast || cast.getInput() != variable)
+    return value == variable;
+  FloatType from = getFloatElementType(variable.getType()),
+            to = getFloatElementType(value.getType());
+  return from && to && from.getWidth() < to.getWidth();
+}
+
 /// Computes y of other values of its variables.
 void copyFunction(Function &function, ValueRange values,
                   onnx::NodeBuilder &nodes, Block &block) {
@@ -105,7 +127,8 @@ void copyFunction(Function &function, ValueRange values,
         list.append(op->result_begin(), op->result_end());
   IRMapping map;
   for (auto [variable, value] : llvm::zip_equal(function.variables, values))
-    map.map(variable, Value(nodes.apply("Identity", {value})));
+    map.map(variable,
+            Value(nodes.castLike(nodes.apply("Identity", {value}), variable)));
   for (Operation &op : llvm::make_early_inc_range(block)) {
     // What makes a variable is not computed: it has a value.
     if (!between.contains(&op) ||
@@ -121,39 +144,7 @@ void copyFunction(Function &function, ValueRange values,
   function.y = map.lookupOrDefault(function.y);
 }
 
-class ExpandGradientsPass
-    : public impl::ExpandGradientsBase<ExpandGradientsPass> {
-public:
-  void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.getBody().empty())
-      return;
-    Block &block = main.getBody().front();
-    SmallVector<Operation *> list;
-    main.walk([&](Operation *op) {
-      if (isGradient(op))
-        list.push_back(op);
-    });
-    if (list.empty())
-      return;
-    for (Operation *op : list)
-      if (op->getBlock() != &block) {
-        op->emitError() << onnx::describeNode(op)
-                        << " is in a subgraph; it is expanded in the main "
-                           "graph only";
-        return signalPassFailure();
-      }
-    for (Operation *op : list)
-      if (failed(expand(op, main)))
-        return signalPassFailure();
-    eraseDeadNodes(block);
-  }
-
-private:
-  LogicalResult expand(Operation *op, func::FuncOp main);
-};
-
-LogicalResult ExpandGradientsPass::expand(Operation *op, func::FuncOp main) {
+LogicalResult expand(Operation *op, func::FuncOp main) {
   Block &block = main.getBody().front();
   Function function;
   FailureOr<Endpoints> ends =
@@ -175,19 +166,26 @@ LogicalResult ExpandGradientsPass::expand(Operation *op, func::FuncOp main) {
                            << onnx::NodeBuilder::kMinOpset
                            << " or later of ai.onnx, but the model imports "
                            << nodes.getOpset();
-  if (!llvm::equal(function.variables, op->getOperands()))
-    copyFunction(function, op->getOperands(), nodes, block);
+  SmallVector<Value> values;
+  for (auto [variable, operand] :
+       llvm::zip_equal(function.variables, op->getOperands()))
+    values.push_back(isValueOf(operand, variable) ? variable : operand);
+  if (!llvm::equal(function.variables, values))
+    copyFunction(function, values, nodes, block);
   FailureOr<SmallVector<Value>> gradients =
       buildGradients(block, nodes, {function.y}, function.wanted,
                      findActive(main, {{function.y}, function.wanted}));
   if (failed(gradients))
     return failure();
   SmallVector<Value> results;
-  for (unsigned position : onnx::outputPositions(op)) {
+  for (auto [result, position] :
+       llvm::zip_equal(op->getResults(), onnx::outputPositions(op))) {
     if (position >= gradients->size())
       return op->emitError() << onnx::describeNode(op) << " expects at most "
                              << gradients->size() << " outputs";
-    results.push_back((*gradients)[position]);
+    Type type = getFloatElementType(result.getType());
+    onnx::Expr gradient = nodes.expr((*gradients)[position]);
+    results.push_back(type ? nodes.cast(gradient, type) : gradient);
   }
   replaceBy(op, results, nodes);
   // Its readers may stand before what was built.
@@ -195,5 +193,60 @@ LogicalResult ExpandGradientsPass::expand(Operation *op, func::FuncOp main) {
   return success();
 }
 
+class ExpandGradientsPass
+    : public impl::ExpandGradientsBase<ExpandGradientsPass> {
+public:
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main || main.getBody().empty())
+      return;
+    bool isInAlgorithm =
+        llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+          return function->hasAttr(ONNXDialect::kTraining) &&
+                 hasGradients(function);
+        });
+    if (!isInAlgorithm) {
+      if (failed(expandGradients(main)))
+        signalPassFailure();
+      return;
+    }
+    FailureOr<JoinedTraining> joined = JoinedTraining::join(module);
+    if (failed(joined) || failed(expandGradients(main)))
+      return signalPassFailure();
+    joined->split();
+  }
+};
+
 } // namespace
+
+bool hasGradients(func::FuncOp graph) {
+  return graph
+      .walk([](Operation *op) {
+        return isGradient(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+LogicalResult expandGradients(func::FuncOp main) {
+  Block &block = main.getBody().front();
+  SmallVector<Operation *> list;
+  main.walk([&](Operation *op) {
+    if (isGradient(op))
+      list.push_back(op);
+  });
+  if (list.empty())
+    return success();
+  for (Operation *op : list)
+    if (op->getBlock() != &block)
+      return op->emitError() << onnx::describeNode(op)
+                             << " is in a subgraph; it is expanded in the main "
+                                "graph only";
+  for (Operation *op : list)
+    if (failed(expand(op, main)))
+      return failure();
+  eraseDeadNodes(block);
+  return success();
+}
+
 } // namespace amp

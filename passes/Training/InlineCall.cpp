@@ -6,6 +6,8 @@
 
 #include "InlineCall.h"
 
+#include "JoinedGraphs.h"
+
 #include "amp/Dialect/ONNX/ONNXDialect.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 
@@ -93,6 +95,7 @@ void resolveReferences(Operation *op, const Parameters &parameters) {
 void forgetNames(Operation *op, StringRef prefix) {
   MLIRContext *context = op->getContext();
   op->removeAttr(ONNXDialect::kOutputs);
+  op->removeAttr(kOrigin);
   if (auto name = op->getAttrOfType<StringAttr>(ONNXDialect::kName)) {
     if (prefix.empty())
       op->removeAttr(ONNXDialect::kName);

@@ -10,11 +10,49 @@
 #include "amp/Support/NearestName.h"
 #include "amp/Support/Quoted.h"
 
+#include "mlir/IR/Builders.h"
+
 using namespace mlir;
 
 namespace amp {
 
 using onnx::ONNXDialect;
+
+/// For each recorded name of an operation the number of its result. An empty
+/// name has no result, unless there are as many.
+static SmallVector<std::pair<unsigned, StringAttr>>
+getRecordedNames(Operation *op, ArrayAttr outputs) {
+  SmallVector<std::pair<unsigned, StringAttr>> names;
+  bool allAreResults = outputs.size() == op->getNumResults();
+  unsigned result = 0;
+  for (Attribute output : outputs) {
+    auto name = dyn_cast<StringAttr>(output);
+    if (!name || result >= op->getNumResults())
+      continue;
+    names.push_back({result, name});
+    result += allAreResults || !name.empty();
+  }
+  return names;
+}
+
+SmallVector<StringRef> getResultNames(Operation *op) {
+  SmallVector<StringRef> names(op->getNumResults());
+  if (auto outputs = op->getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs))
+    for (auto [result, name] : getRecordedNames(op, outputs))
+      names[result] = name;
+  return names;
+}
+
+void setResultName(OpResult result, StringRef name) {
+  Operation *op = result.getOwner();
+  SmallVector<StringRef> names = getResultNames(op);
+  names[result.getResultNumber()] = name;
+  if (llvm::all_of(names, [](StringRef known) { return known.empty(); }))
+    op->removeAttr(ONNXDialect::kOutputs);
+  else
+    op->setAttr(ONNXDialect::kOutputs,
+                Builder(op->getContext()).getStrArrayAttr(names));
+}
 
 void NamedValues::addEntries(DictionaryAttr fields, StringRef key,
                              ValueRange range) {
@@ -31,19 +69,10 @@ NamedValues::NamedValues(func::FuncOp graph) {
   auto fields = graph->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);
   addEntries(fields, "input", block.getArguments());
   for (Operation &op : block)
-    if (auto outputs = op.getAttrOfType<ArrayAttr>(ONNXDialect::kOutputs)) {
-      // An empty name has no result, unless there are as many.
-      bool allAreResults = outputs.size() == op.getNumResults();
-      unsigned result = 0;
-      for (Attribute name : outputs) {
-        auto text = dyn_cast<StringAttr>(name);
-        if (!text || result >= op.getNumResults())
-          continue;
-        if (!text.empty())
-          add(text, op.getResult(result));
-        result += allAreResults || !text.empty();
-      }
-    }
+    for (auto [name, result] :
+         llvm::zip_equal(getResultNames(&op), op.getResults()))
+      if (!name.empty())
+        values.try_emplace(name, result);
   addEntries(fields, "output", block.getTerminator()->getOperands());
 }
 

@@ -15,6 +15,11 @@
 
 namespace amp {
 
+/// The names of an operation's results, empty where there is none.
+llvm::SmallVector<llvm::StringRef> getResultNames(mlir::Operation *op);
+/// Gives a result another name; an empty one takes it away.
+void setResultName(mlir::OpResult result, llvm::StringRef name);
+
 /// The values of a graph, without its subgraphs, by name.
 class NamedValues {
 public:
@@ -23,6 +28,7 @@ public:
   mlir::Value lookup(llvm::StringRef name) const { return values.lookup(name); }
   /// The name that is spelled most alike; empty if none is near.
   llvm::StringRef nearest(llvm::StringRef name) const;
+  bool contains(llvm::StringRef name) const { return values.contains(name); }
 
 private:
   void add(mlir::Attribute name, mlir::Value value) {

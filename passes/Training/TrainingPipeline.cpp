@@ -97,14 +97,12 @@ llvm::Error amp::checkTrainingOptions(const TrainingPipelineOptions &options) {
                     double(options.growthInterval));
 }
 
-void amp::buildTrainingPipeline(OpPassManager &manager,
-                                const TrainingPipelineOptions &options) {
+void amp::buildTrainingPreparation(OpPassManager &manager,
+                                   const TrainingPipelineOptions &options) {
   bool isMixed = options.low != "none";
-
-  // 1. Types, and an opset that gradients are built in, and that has the low
-  //    format. Without one, nothing needs another opset for float32's own sake.
   manager.addPass(createInferTypes());
   RaiseOpsetOptions raise;
+  // Without a low format, nothing needs another opset for float32's own sake.
   raise.low = isMixed ? options.low.getValue() : "tf32";
   raise.policy = isMixed ? options.policy.getValue() : "tf32";
   raise.minOpset = onnx::NodeBuilder::kMinOpset;
@@ -112,6 +110,15 @@ void amp::buildTrainingPipeline(OpPassManager &manager,
   if (options.low == "bf16")
     raise.preferredOpset = 22;
   manager.addPass(createRaiseOpset(std::move(raise)));
+}
+
+void amp::buildTrainingPipeline(OpPassManager &manager,
+                                const TrainingPipelineOptions &options) {
+  bool isMixed = options.low != "none";
+
+  // 1. Types, and an opset that gradients are built in, and that has the low
+  //    format.
+  buildTrainingPreparation(manager, options);
 
   // 2. What nodes do in training.
   TrainingFormOptions form;

@@ -225,6 +225,18 @@ void setStatePairs(ModuleOp module, ArrayRef<StatePair> pairs) {
   setMetadata(module, kStateKey, std::move(list));
 }
 
+void clearStatePairs(ModuleOp module) {
+  NamedAttrList model(
+      module->getAttrOfType<DictionaryAttr>(ONNXDialect::kModel));
+  SmallVector<Attribute> others = takeMetadata(module, kStateKey).first;
+  if (others.empty())
+    model.erase("metadata_props");
+  else
+    model.set("metadata_props", ArrayAttr::get(module.getContext(), others));
+  module->setAttr(ONNXDialect::kModel,
+                  model.getDictionary(module.getContext()));
+}
+
 void addStatePairs(ModuleOp module, ArrayRef<StatePair> added) {
   SmallVector<StatePair> pairs = getStatePairs(module);
   llvm::append_range(pairs, added);

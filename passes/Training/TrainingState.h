@@ -73,6 +73,8 @@ using StatePair = std::pair<std::string, std::string>;
 llvm::SmallVector<StatePair> getStatePairs(mlir::ModuleOp module);
 /// Adds pairs to those of the module's metadata.
 void addStatePairs(mlir::ModuleOp module, llvm::ArrayRef<StatePair> pairs);
+/// Takes them out of the metadata.
+void clearStatePairs(mlir::ModuleOp module);
 /// Makes these the pairs of the module's metadata.
 void setStatePairs(mlir::ModuleOp module, llvm::ArrayRef<StatePair> pairs);
 

@@ -34,3 +34,14 @@ module attributes {onnx.model = {opset_import = [{domain = "", version = 21 : i6
     return %dx : tensor<i64>
   }
 }
+
+// -----
+
+module attributes {onnx.model = {opset_import = [{domain = "", version = 21 : i64}, {domain = "ai.onnx.preview.training", version = 1 : i64}]}} {
+  func.func @main(%x: tensor<2xf32>, %z: tensor<3xf32>) -> tensor<2xf32> attributes {onnx.graph = {name = "g", input = [{name = "x"}, {name = "z"}], output = [{name = "dx"}]}} {
+    %y = "onnx.Tanh"(%x) {onnx.outputs = ["y"]} : (tensor<2xf32>) -> tensor<2xf32>
+    // expected-error @below {{expects a value of 'tensor<2xf32>', but got one of 'tensor<3xf32>'}}
+    %dx = "onnx.preview.training.Gradient"(%z) <{xs = ["x"], y = "y"}> : (tensor<3xf32>) -> tensor<2xf32>
+    return %dx : tensor<2xf32>
+  }
+}

@@ -20,6 +20,7 @@
 #include "SideFiles.h"
 #include "ThreadPool.h"
 #include "ToleranceSearch.h"
+#include "TrainingForm.h"
 
 #include "amp/Analysis/CostModel.h"
 #include "amp/Dialect/AMP/Annotations.h"
@@ -61,6 +62,8 @@ struct ConvertOptions {
   int64_t maxOpset = 0;
   ExternalData externalData = ExternalData::Auto;
   bool allowLinks = false, durable = false;
+  /// training_info becomes a step.
+  bool toStep = false;
   bool quiet = false, json = false, explain = false;
   /// Files that are written, too; empty for none.
   std::string report, dot, svg;
@@ -198,6 +201,11 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
   if (!estimate)
     return ExitUsage;
   options.estimates = *estimate == 0;
+  static constexpr StringRef forms[] = {"training-info", "flat"};
+  std::optional<unsigned> form = chooseValue(arguments, OPT_form, forms, 0);
+  if (!form)
+    return ExitUsage;
+  options.toStep = *form == 1;
   options.dimensions = arguments.getAllArgValues(OPT_dim);
   for (const std::string &dimension : options.dimensions)
     if (llvm::Error error = CostOptions().addDimension(dimension))
@@ -374,6 +382,31 @@ static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
   return verify(module);
 }
 
+/// Joins what training_info adds to the model with it, if anything is to be
+/// converted.
+static LogicalResult beginTraining(ModuleOp module, ConvertOptions &options,
+                                   TrainingForm &training) {
+  if (options.dtype == "none" && !options.toStep)
+    return success();
+  if (failed(training.begin(module)))
+    return failure();
+  if (!training.isActive()) {
+    if (options.toStep)
+      return module.emitError("has no training_info, which --form=flat makes a "
+                              "step of");
+    return success();
+  }
+  if (options.runsModel())
+    return module.emitError("has training_info: --calibrate and --tolerance "
+                            "expect a model to run as it is");
+  // What is assigned to the state has its type.
+  if (options.ioTypes == IOTypes::Lower)
+    return module.emitError("has training_info: its inputs and outputs keep "
+                            "their types, leave out --no-keep-io-types");
+  options.ioTypes = IOTypes::Keep;
+  return success();
+}
+
 /// Says what was done. The model is written by then: nothing that happens here
 /// makes the conversion a failure.
 static void printReport(const ConversionReport &report,
@@ -469,6 +502,20 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
   if (sumTensorBytes(module) >= kWeightsForThreads)
     context.setThreadPool(getThreadPool());
 
+  TrainingForm training;
+  errors.setSubject(quoted(options.input));
+  if (failed(beginTraining(module, options, training)))
+    return ExitFailure;
+  int64_t minOpset = training.getMinOpset(module, options.toStep);
+  if (options.maxOpset != 0 && minOpset > options.maxOpset) {
+    printError(quoted(options.input) +
+               ": nodes of ai.onnx.preview.training are expanded in opset " +
+               std::to_string(minOpset) + " or later, but --max-opset is " +
+               std::to_string(options.maxOpset));
+    return ExitFailure;
+  }
+  errors.setSubject("");
+
   std::string drawing;
   if (options.dtype != "none") {
     warnOfUnmatched(module, options.keepOps, options.keepNodes);
@@ -477,16 +524,25 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
     progress.begin("deciding");
     if (failed(prepare(module, {options.dtype, options.policy, options.keepOps,
                                 options.keepNodes, options.mayRaise,
-                                options.maxOpset})))
+                                options.maxOpset, minOpset})))
       return ExitFailure;
     if (options.runsModel() &&
         failed(runOnData(module, options, report, progress)))
       return ExitFailure;
     progress.begin("deciding");
-    if (failed(runPasses(module, options, report, drawing)))
+    if (failed(runPasses(module, options, report, drawing)) ||
+        failed(training.end(module, options.toStep)))
       return ExitFailure;
     errors.setSubject("");
   } else {
+    errors.setSubject(quoted(options.input));
+    PreparationOptions preparation;
+    preparation.maxOpset = options.maxOpset;
+    preparation.minOpset = minOpset;
+    if (training.isActive() && (failed(prepare(module, preparation)) ||
+                                failed(training.end(module, options.toStep))))
+      return ExitFailure;
+    errors.setSubject("");
     if (options.needsReport())
       report.collectAfter(module);
     if (options.draws())

@@ -240,9 +240,14 @@ defm growth_interval : Setting<"growth-interval", "N", [TrainGraphOption],
     "Steps without overflow after which it grows\n"
     "(default: 2000)">;
 
-defm form : Setting<"form", "flat", [TrainGraphOption],
-    "What the step is written as (default: flat)\n"
-    "flat: a graph whose state is inputs and outputs">;
+defm form : Setting<"form", "training-info|flat",
+    [ConvertOption, TrainGraphOption],
+    "What a step is written as (default: of convert, whose\n"
+    "model has a training_info, that; of train-graph, flat)\n"
+    "training-info: a model for inference, with ONNX's\n"
+    "               description of its training\n"
+    "flat:          a step that any runtime runs: state goes in\n"
+    "               and comes out, paired by the metadata amp.state">;
 
 //===----------------------------------------------------------------------===//
 // Data

@@ -19,10 +19,12 @@ LogicalResult amp::prepare(ModuleOp module, const PreparationOptions &options) {
   // What moves how many bytes is a matter of shapes, which models rarely say;
   // so is what some rules ask, and what some nodes mean in a later opset.
   manager.addPass(createInferTypes());
-  if (options.mayRaise) {
+  if (options.mayRaise || options.minOpset != 0) {
     RaiseOpsetOptions raise;
-    raise.low = options.low;
-    raise.policy = options.policy;
+    // No operator needs another opset for tf32.
+    raise.low = options.mayRaise ? options.low : "tf32";
+    raise.policy = options.mayRaise ? options.policy : "tf32";
+    raise.minOpset = options.minOpset;
     raise.maxOpset = options.maxOpset;
     raise.keepOps.assign(options.keepOps.begin(), options.keepOps.end());
     raise.keepNodes.assign(options.keepNodes.begin(), options.keepNodes.end());

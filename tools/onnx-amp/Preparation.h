@@ -21,6 +21,8 @@ struct PreparationOptions {
   /// Raise the opset where operators need that, up to this one (0: any).
   bool mayRaise = false;
   int64_t maxOpset = 0;
+  /// Raise it to this one anyway (0: to none).
+  int64_t minOpset = 0;
 };
 
 /// Infers types and shapes, and raises the opset. Fails with a diagnostic.

@@ -19,6 +19,7 @@
 #include "amp/Dialect/ONNX/ONNXDialect.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Passes/Pipelines.h"
+#include "amp/Passes/TrainingInfo.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/IR/Verifier.h"
@@ -35,6 +36,7 @@ namespace {
 struct TrainGraphArguments {
   std::string input, output;
   std::string applyOutput; ///< where the second graph goes, if there are two
+  bool asTrainingInfo = false;
   TrainingPipelineOptions pipeline;
   ExternalData externalData = ExternalData::Auto;
   bool allowLinks = false, durable = false, quiet = false;
@@ -178,7 +180,6 @@ static int readAccumulation(const llvm::opt::InputArgList &arguments,
 static int readPipelineOptions(const llvm::opt::InputArgList &arguments,
                                TrainingPipelineOptions &pipeline) {
   static constexpr StringRef modes[] = {"torch", "safe"};
-  static constexpr StringRef forms[] = {"flat"};
   if (!arguments.hasArg(OPT_loss))
     return wrongUsage("expected '--loss cross-entropy', '--loss mse' or "
                       "'--loss NAME'");
@@ -207,7 +208,7 @@ static int readPipelineOptions(const llvm::opt::InputArgList &arguments,
     return code;
   std::optional<unsigned> mode =
       chooseValue(arguments, OPT_scaler_mode, modes, 1);
-  if (!mode || !chooseValue(arguments, OPT_form, forms, 0))
+  if (!mode)
     return ExitUsage;
   pipeline.scalerMode = modes[*mode].str();
   if (int code = readPrecision(arguments, pipeline))
@@ -239,8 +240,15 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
   options.allowLinks = arguments.hasArg(OPT_allow_links);
   options.durable = arguments.hasArg(OPT_durable);
   options.quiet = arguments.hasArg(OPT_quiet);
+  static constexpr StringRef forms[] = {"flat", "training-info"};
+  std::optional<unsigned> form = chooseValue(arguments, OPT_form, forms, 0);
+  if (!form)
+    return ExitUsage;
+  options.asTrainingInfo = *form == 1;
   if (int code = readAccumulation(arguments, options))
     return code;
+  if (options.asTrainingInfo && !options.applyOutput.empty())
+    return wrongUsage("--apply-output goes with --form flat");
   return readPipelineOptions(arguments, options.pipeline);
 }
 
@@ -248,15 +256,34 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
 // Work
 //===----------------------------------------------------------------------===//
 
-static LogicalResult runPasses(ModuleOp module,
-                               TrainingPipelineOptions &options,
-                               StringRef part) {
-  options.part = part.str();
+/// Runs what `build` appends.
+static LogicalResult
+runPasses(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build) {
   PassManager manager(module.getContext());
   // The result is verified once, in the end.
   manager.enableVerifier(false);
-  buildTrainingPipeline(manager, options);
-  if (failed(manager.run(module)))
+  build(manager);
+  return manager.run(module);
+}
+
+/// Makes the module a step; `part` is of amp-split-step.
+static LogicalResult makeStep(ModuleOp module, TrainGraphArguments &options,
+                              StringRef part) {
+  TrainingPipelineOptions &pipeline = options.pipeline;
+  pipeline.part = part.str();
+  OwningOpRef<ModuleOp> forward;
+  if (options.asTrainingInfo) {
+    if (failed(runPasses(module, [&](OpPassManager &manager) {
+          buildTrainingPreparation(manager, pipeline);
+        })))
+      return failure();
+    forward = module.clone();
+  }
+  if (failed(runPasses(module, [&](OpPassManager &manager) {
+        buildTrainingPipeline(manager, pipeline);
+      })))
+    return failure();
+  if (forward && failed(makeTrainingInfo(module, *forward)))
     return failure();
   return verify(module);
 }
@@ -315,9 +342,8 @@ int amp::runTrainGraph(const llvm::opt::InputArgList &arguments) {
   errors.setSubject(quoted(options.input));
   bool isTwo = !options.applyOutput.empty();
   ModuleOp apply = isTwo ? module.clone() : ModuleOp();
-  if (failed(runPasses(module, options.pipeline,
-                       isTwo ? "accumulate" : "both")) ||
-      (isTwo && failed(runPasses(apply, options.pipeline, "apply"))))
+  if (failed(makeStep(module, options, isTwo ? "accumulate" : "both")) ||
+      (isTwo && failed(makeStep(apply, options, "apply"))))
     return ExitFailure;
   errors.setSubject("");
 

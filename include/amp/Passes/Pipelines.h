@@ -238,6 +238,11 @@ struct TrainingPipelineOptions
 /// number out of its range. The passes would fail too, but later.
 llvm::Error checkTrainingOptions(const TrainingPipelineOptions &options);
 
+/// Appends the first passes of `amp-train`: types, and an opset in which the
+/// step can be said. What comes out is the forward model still.
+void buildTrainingPreparation(mlir::OpPassManager &manager,
+                              const TrainingPipelineOptions &options);
+
 /// Appends the passes of `amp-train`: a forward ONNX model becomes a training
 /// step of standard ONNX.
 void buildTrainingPipeline(mlir::OpPassManager &manager,

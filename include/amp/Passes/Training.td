@@ -69,7 +69,8 @@ def Differentiate : Pass<"amp-differentiate", "::mlir::ModuleOp"> {
 def ExpandGradients : Pass<"onnx-expand-gradients", "::mlir::ModuleOp"> {
   let summary = "Nodes of ai.onnx.preview.training's Gradient, as their nodes";
   let description = [{
-    Replaces the Gradient nodes of the main graph, one after the other, by nodes
+    Replaces the Gradient nodes of the main graph and of the algorithms of
+    `training_info`, which name values of both, one after the other, by nodes
     that compute the derivatives of `y` with respect to `xs`, as
     `amp-differentiate` builds them; a Gradient of what another one gives is a
     second derivative. Where an input is not the value that `xs` or `zs` names,
@@ -524,6 +525,119 @@ def FinishStep : Pass<"amp-finish-step", "::mlir::ModuleOp"> {
     The IR version is 4 at least: before, runtimes took defaults of inputs for
     constants.
   }];
+}
+
+def ExpandOptimizers : Pass<"onnx-expand-optimizers", "::mlir::ModuleOp"> {
+  let summary = "Nodes of ai.onnx.preview.training's optimizers, as their nodes";
+  let description = [{
+    Replaces Adagrad, Adam and Momentum by nodes of ai.onnx, of opset 18 or
+    later, that compute what the operators' descriptions say. These are not the
+    formulas of `amp-attach-optimizer`, which are PyTorch's.
+
+    Before:
+
+    ```mlir
+    %x1, %v1 = "onnx.preview.training.Momentum"(%r, %t, %x, %g, %v)
+      <{alpha = 0.5 : f32, beta = 1.0 : f32, mode = "standard", norm_coefficient = 0.0 : f32}>
+    ```
+
+    After:
+
+    ```mlir
+    %a = "onnx.Mul"(%half, %v) : ...
+    %v1 = "onnx.Add"(%a, %g) : ...
+    %s = "onnx.Mul"(%rate, %v1) : ...
+    %x1 = "onnx.Sub"(%x, %s) : ...
+    ```
+  }];
+  let dependentDialects = ["::amp::onnx::ONNXDialect"];
+}
+
+def FlattenTraining : Pass<"onnx-flatten-training", "::mlir::ModuleOp"> {
+  let summary = "The algorithms of training_info, as a step that any runtime runs";
+  let description = [{
+    Joins the algorithms with the main graph, as ONNX defines their meaning.
+    What bindings assign to becomes inputs with defaults; the metadata's
+    `amp.state` pairs these with the outputs that are their next values. With
+    several TrainingInfoProtos one works on what the one before updated. Inputs
+    of algorithms that have one name and type are one. Gradient nodes are
+    expanded.
+
+    The initialization graphs are left out, with a warning: a step has the
+    values of initializers for a start.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> attributes {...} {
+      %w = onnx.Initializer <dense<1.0> : tensor<2xf32>> : tensor<2xf32>
+      %y = "onnx.Mul"(%x, %w) : ...
+      return %y : tensor<2xf32>
+    }
+    func.func private @training.0.algorithm() -> tensor<2xf32> attributes {...} {
+      %w = onnx.Reference "w" : tensor<2xf32>
+      %y = onnx.Reference "y" : tensor<2xf32>
+      %w1 = "onnx.Sub"(%w, %y) : ...
+      return %w1 : tensor<2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>, %w: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) attributes {...} {
+      onnx.DefaultInput %w, <dense<1.0> : tensor<2xf32>> : tensor<2xf32>
+      %y = "onnx.Mul"(%x, %w) : ...
+      %w1 = "onnx.Sub"(%w, %y) : ...
+      return %y, %w1 : tensor<2xf32>, tensor<2xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::amp::onnx::ONNXDialect"];
+}
+
+def MakeTrainingInfo : Pass<"amp-make-training-info", "::mlir::ModuleOp"> {
+  let summary = "A model, with the step that trains it as a TrainingInfoProto";
+  let description = [{
+    Runs passes that make a training step of the model, with `amp.state` in its
+    metadata. Then the main graph is what it was, and the step an algorithm
+    beside it. State that is an initializer of the model stays that, other state
+    becomes initializers of the algorithm, and the initialization graph gives
+    their first values. What the model computes as the step does is computed
+    once: the algorithm refers to it. Names that both have get the suffix
+    `_step` in the algorithm.
+
+    Before, with `pipeline=amp-make-parameters,amp-differentiate{loss=loss},amp-attach-optimizer{optimizer=sgd}`:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<f32> {
+      %w = onnx.Initializer <dense<1.0> : tensor<2xf32>> : tensor<2xf32>
+      %y = "onnx.Mul"(%x, %w) : ...
+      %loss = "onnx.ReduceSum"(%y) : ...
+      return %loss : tensor<f32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<f32> {
+      ... // as before
+    }
+    func.func private @training.0.algorithm() -> (tensor<2xf32>, tensor<i64>) {
+      %w = onnx.Reference "w" : tensor<2xf32>
+      %x = onnx.Reference "x" : tensor<2xf32>
+      %step = onnx.Initializer <dense<0> : tensor<i64>> : tensor<i64>
+      ...
+      return %w_next, %step_next : tensor<2xf32>, tensor<i64>
+    }
+    ```
+  }];
+  let options = [
+    Option<"pipeline", "pipeline", "std::string", /*default=*/"",
+           "Passes that make a step of the model">,
+  ];
+  let dependentDialects = ["::amp::onnx::ONNXDialect"];
 }
 
 #endif // AMP_PASSES_TRAINING

@@ -330,6 +330,7 @@ llvm::Error Importer::importTrainingInfo(StringRef message, size_t index,
   FieldCollector collector(context, input,
                            ::onnx::TrainingInfoProto::descriptor());
   WireReader reader(input, message);
+  llvm::SmallDenseSet<StringRef, 2> roles;
   for (WireField field; reader.next(field);) {
     bool initialization =
         field.number == ::onnx::TrainingInfoProto::kInitializationFieldNumber;
@@ -340,6 +341,9 @@ llvm::Error Importer::importTrainingInfo(StringRef message, size_t index,
       continue;
     }
     StringRef role = initialization ? "initialization" : "algorithm";
+    if (!roles.insert(role).second)
+      return llvm::createStringError("training_info " + Twine(index) +
+                                     " has two graphs for its " + role);
     std::string symbol = ("training." + Twine(index) + "." + role).str();
     llvm::Expected<func::FuncOp> func = importGraphFunction(
         field.bytes, symbol, builder, /*refersToMain=*/true);
