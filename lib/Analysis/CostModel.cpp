@@ -46,6 +46,15 @@ llvm::Error CostOptions::addDimension(StringRef text) {
   return llvm::Error::success();
 }
 
+int64_t CostOptions::getSize(RankedTensorType type, unsigned index) const {
+  if (!type.isDynamicDim(index))
+    return type.getDimSize(index);
+  auto names = dyn_cast_or_null<DimensionNamesInterface>(type.getEncoding());
+  auto named =
+      names ? dimensions.find(names.getDimensionName(index)) : dimensions.end();
+  return named == dimensions.end() ? dimension : named->second;
+}
+
 CostModel::CostModel(const FunctionFlow &functions, CostOptions options)
     : options(std::move(options)) {
   countCalls(functions);
@@ -136,18 +145,9 @@ int64_t CostModel::countElements(Type type) const {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return options.elements;
-  auto names = dyn_cast_or_null<DimensionNamesInterface>(tensor.getEncoding());
-  auto estimate = [&](unsigned dimension) {
-    auto named =
-        names ? options.dimensions.find(names.getDimensionName(dimension))
-              : options.dimensions.end();
-    return named == options.dimensions.end() ? options.dimension
-                                             : named->second;
-  };
   int64_t count = 1;
-  for (auto [i, size] : llvm::enumerate(tensor.getShape()))
-    count = multiply(count, ShapedType::isDynamic(size) ? estimate(i) : size,
-                     kMaxElements);
+  for (unsigned i = 0, e = tensor.getRank(); i < e; ++i)
+    count = multiply(count, options.getSize(tensor, i), kMaxElements);
   return std::max<int64_t>(count, 1);
 }
 

@@ -26,6 +26,7 @@ public:
   explicit NamedValues(mlir::func::FuncOp graph);
 
   mlir::Value lookup(llvm::StringRef name) const { return values.lookup(name); }
+  auto getNames() const { return values.keys(); }
   /// The name that is spelled most alike; empty if none is near.
   llvm::StringRef nearest(llvm::StringRef name) const;
   bool contains(llvm::StringRef name) const { return values.contains(name); }

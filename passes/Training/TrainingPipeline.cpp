@@ -66,6 +66,10 @@ llvm::Error amp::checkTrainingOptions(const TrainingPipelineOptions &options) {
           options.averageDecay >= 0 && options.averageDecay < 1, "ema",
           "a number from 0 to below 1", options.averageDecay))
     return error;
+  if (!options.recompute.empty())
+    if (auto recompute = parseRecompute(options.recompute); !recompute)
+      return llvm::createStringError(
+          "recompute " + llvm::toString(recompute.takeError()));
   if (auto rate = LearningRate::parse(options.schedule, 0); !rate)
     return rate.takeError();
   if (options.stochasticRounding && options.low != "bf16")
@@ -178,6 +182,19 @@ void amp::buildTrainingPipeline(OpPassManager &manager,
 
   if (isMarked)
     addAutocast();
+  if (!options.recompute.empty()) {
+    llvm::Expected<RecomputeOptions> recompute =
+        parseRecompute(options.recompute);
+    if (recompute) {
+      recompute->losses = {loss};
+      recompute->dimensions.assign(options.dimensions.begin(),
+                                   options.dimensions.end());
+      manager.addPass(createRecompute(std::move(*recompute)));
+    } else {
+      // checkTrainingOptions() says it.
+      llvm::consumeError(recompute.takeError());
+    }
+  }
 
   // 6. The update of the parameters and of the loss scale, at every step.
   bool accumulates = options.microBatches > 1;

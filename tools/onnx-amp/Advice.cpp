@@ -8,7 +8,6 @@
 
 #include "Commands.h"
 #include "ModelStatistics.h"
-#include "Quantities.h"
 #include "TrialConversion.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
@@ -16,6 +15,7 @@
 #include "amp/Dialect/ONNX/ElementType.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
 #include "amp/Policy/FloatFormat.h"
+#include "amp/Support/Quantities.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -74,7 +74,8 @@ void Advice::estimate(FormatEvidence &evidence, ModuleOp module,
   auto shapeOf = [&](Value value) { return calibration->getShape(value); };
   double plainTime = 0, time = 0, memoryTime = 0, moved = castBytes;
   forEachNode(module, [&](Operation *op) {
-    std::optional<OperatorWork> work = getWork(op, shapeOf);
+    std::optional<OperatorWork> work =
+        getWork(op, getOperatorName(op), shapeOf);
     if (!work)
       return;
     auto found = widths.find(op);
@@ -271,7 +272,8 @@ LogicalResult Advice::collect(ModuleOp module, Engine &engine) {
   });
   forEachNode(module, [&](Operation *op) {
     std::optional<OperatorWork> work =
-        getWork(op, [&](Value value) { return calibration->getShape(value); });
+        getWork(op, getOperatorName(op),
+                [&](Value value) { return calibration->getShape(value); });
     if (!work)
       return;
     flops += work->flops;

@@ -7,12 +7,12 @@
 #include "Calibration.h"
 
 #include "ModelStatistics.h"
-#include "Quantities.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Dialect/AMP/Annotations.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
+#include "amp/Support/Quantities.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -250,7 +250,8 @@ json::Object Calibration::toJSON(ModuleOp module) const {
     if (!isNode(&op))
       continue;
     std::optional<OperatorWork> work =
-        getWork(&op, [&](Value value) { return getShape(value); });
+        getWork(&op, getOperatorName(&op),
+                [&](Value value) { return getShape(value); });
     if (work && work->depth >= kLongReduction)
       reductions.push_back(
           json::Object{{"node", json::fixUTF8(getNodeName(&op))},

@@ -8,7 +8,8 @@
 #define AMP_TOOLS_ONNX_AMP_CALIBRATION_H
 
 #include "EngineModel.h"
-#include "OperatorWork.h"
+
+#include "amp/Dialect/ONNX/OperatorWork.h"
 
 #include "llvm/ADT/StringMap.h"
 

@@ -7,12 +7,12 @@
 #include "ConversionReport.h"
 
 #include "NodeFormats.h"
-#include "Quantities.h"
 #include "TypeSpelling.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
 #include "amp/Interfaces/ElementTypes.h"
+#include "amp/Support/Quantities.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

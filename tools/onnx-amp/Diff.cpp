@@ -12,9 +12,9 @@
 #include "ModelFile.h"
 #include "ModelStatistics.h"
 #include "ProgressLine.h"
-#include "Quantities.h"
 #include "TypeSpelling.h"
 
+#include "amp/Support/Quantities.h"
 #include "amp/Support/Quoted.h"
 
 #include "llvm/ADT/StringSet.h"

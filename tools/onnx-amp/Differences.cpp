@@ -6,10 +6,10 @@
 
 #include "Differences.h"
 
-#include "Quantities.h"
 #include "TypeSpelling.h"
 
 #include "amp/Interfaces/ElementTypes.h"
+#include "amp/Support/Quantities.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"

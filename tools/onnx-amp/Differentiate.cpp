@@ -10,6 +10,7 @@
 #include "Messages.h"
 #include "ModelFile.h"
 
+#include "amp/Analysis/CostModel.h"
 #include "amp/Dialect/ONNX/NodeBuilder.h"
 #include "amp/Dialect/ONNX/ONNXDialect.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
@@ -32,6 +33,7 @@ namespace {
 struct DifferentiateArguments {
   std::string input, output;
   std::vector<std::string> losses, wrt;
+  std::optional<RecomputeOptions> recompute;
   ExternalData externalData = ExternalData::Auto;
   bool allowLinks = false, durable = false, quiet = false;
 };
@@ -56,6 +58,28 @@ static int readNames(const llvm::opt::InputArgList &arguments, OptionID option,
   return ExitSuccess;
 }
 
+/// Reads `--recompute` and the sizes that it goes by; returns the exit code.
+static int readRecompute(const llvm::opt::InputArgList &arguments,
+                         DifferentiateArguments &options) {
+  std::vector<std::string> sizes = arguments.getAllArgValues(OPT_dim);
+  for (const std::string &size : sizes)
+    if (llvm::Error error = CostOptions().addDimension(size))
+      return wrongUsage("--dim: " + llvm::toString(std::move(error)));
+  if (!arguments.hasArg(OPT_recompute)) {
+    if (!sizes.empty())
+      return wrongUsage("--dim is for --recompute");
+    return ExitSuccess;
+  }
+  llvm::Expected<RecomputeOptions> recompute =
+      parseRecompute(arguments.getLastArgValue(OPT_recompute));
+  if (!recompute)
+    return wrongUsage("--recompute " + llvm::toString(recompute.takeError()));
+  recompute->losses.assign(options.losses.begin(), options.losses.end());
+  recompute->dimensions.assign(sizes.begin(), sizes.end());
+  options.recompute = std::move(*recompute);
+  return ExitSuccess;
+}
+
 /// Fills `options`; returns the exit code, after an error if it is not 0.
 static int readOptions(const llvm::opt::InputArgList &arguments,
                        DifferentiateArguments &options) {
@@ -72,6 +96,8 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
   if (int code = readNames(arguments, OPT_loss, "--loss", options.losses))
     return code;
   if (int code = readNames(arguments, OPT_wrt, "--wrt", options.wrt))
+    return code;
+  if (int code = readRecompute(arguments, options))
     return code;
   std::optional<ExternalData> place = chooseExternalData(arguments);
   if (!place)
@@ -100,14 +126,25 @@ static LogicalResult prepare(ModuleOp module) {
   return manager.run(module);
 }
 
+/// `remark` becomes what is said of recomputation.
 static LogicalResult runPasses(ModuleOp module,
-                               const DifferentiateArguments &options) {
+                               const DifferentiateArguments &options,
+                               std::string &remark) {
+  ScopedDiagnosticHandler handler(
+      module.getContext(), [&](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
+          return failure();
+        remark = diagnostic.str();
+        return success();
+      });
   PassManager manager(module.getContext());
   manager.enableVerifier(false);
   DifferentiateOptions differentiate;
   differentiate.losses.assign(options.losses.begin(), options.losses.end());
   differentiate.wrt.assign(options.wrt.begin(), options.wrt.end());
   manager.addPass(createDifferentiate(std::move(differentiate)));
+  if (options.recompute)
+    manager.addPass(createRecompute(*options.recompute));
   if (failed(manager.run(module)))
     return failure();
   return verify(module);
@@ -142,7 +179,8 @@ int amp::runDifferentiate(const llvm::opt::InputArgList &arguments) {
   std::optional<int64_t> opsetBefore = onnx::getOpsetVersion(module, "");
 
   errors.setSubject(quoted(options.input));
-  if (failed(prepare(module)) || failed(runPasses(module, options)))
+  std::string remark;
+  if (failed(prepare(module)) || failed(runPasses(module, options, remark)))
     return ExitFailure;
   errors.setSubject("");
 
@@ -167,6 +205,8 @@ int amp::runDifferentiate(const llvm::opt::InputArgList &arguments) {
   if (opset && opsetBefore && *opset != *opsetBefore)
     text += ", opset " + std::to_string(*opsetBefore) + " is " +
             std::to_string(*opset) + " now";
+  if (!remark.empty())
+    text += "; " + remark;
   text += '\n';
   if (isStandardOutput(options.output))
     printAside(text);

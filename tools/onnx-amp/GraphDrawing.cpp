@@ -9,11 +9,11 @@
 #include "Graphviz.h"
 #include "ModelStatistics.h"
 #include "NodeFormats.h"
-#include "Quantities.h"
 #include "ScopeBlocks.h"
 #include "TypeSpelling.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
+#include "amp/Support/Quantities.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"

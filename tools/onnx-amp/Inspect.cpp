@@ -9,12 +9,12 @@
 #include "Messages.h"
 #include "ModelFile.h"
 #include "ModelStatistics.h"
-#include "Quantities.h"
 #include "TypeSpelling.h"
 
 #include "amp/Analysis/CostModel.h"
 #include "amp/Dialect/ONNX/TypeInference.h"
 #include "amp/Interfaces/ElementTypes.h"
+#include "amp/Support/Quantities.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -113,7 +113,9 @@ defm estimates : Setting<"estimates", "use|ignore", [ConvertOption],
     "Whether what a model's constants say of ranges and\n"
     "errors is a reason for float32 (default: use, but\n"
     "ignore with --tolerance, which measures)">;
-defm dim : Setting<"dim", "NAME=SIZE", [ConvertOption, InspectOption],
+defm dim : Setting<"dim", "NAME=SIZE",
+    [ConvertOption, InspectOption, DifferentiateOption,
+     TrainGraphOption],
     "What a dynamic dimension of this name is taken for\n"
     "where bytes are counted (default: 8); can be repeated">;
 
@@ -150,6 +152,13 @@ defm wrt : Setting<"wrt", "NAME[,NAME]", [DifferentiateOption],
     "With respect to what (required): initializers, inputs or\n"
     "outputs of nodes. The gradient of A is the output A_grad;\n"
     "can be repeated">;
+defm recompute : Setting<"recompute", "auto|budget=BYTES|nodes=REGEX",
+    [DifferentiateOption, TrainGraphOption],
+    "Compute values again for the gradients, so that they\n"
+    "need not be kept: nodes whose whole name matches, as\n"
+    "little as activations of so many bytes allow (as in\n"
+    "budget=256MiB), or what leaves the least memory with no\n"
+    "node running more than twice (auto)">;
 
 //===----------------------------------------------------------------------===//
 // Training

@@ -7,7 +7,8 @@
 #include "ProgressLine.h"
 
 #include "Messages.h"
-#include "Quantities.h"
+
+#include "amp/Support/Quantities.h"
 
 #include "llvm/ADT/SmallString.h"
 

@@ -7,11 +7,11 @@
 #include "ToleranceSearch.h"
 
 #include "ModelStatistics.h"
-#include "Quantities.h"
 #include "TrialConversion.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
+#include "amp/Support/Quantities.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

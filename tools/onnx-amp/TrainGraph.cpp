@@ -16,6 +16,7 @@
 #include "ModelFile.h"
 #include "PolicyArgument.h"
 
+#include "amp/Analysis/CostModel.h"
 #include "amp/Dialect/ONNX/ONNXDialect.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Passes/Pipelines.h"
@@ -152,6 +153,22 @@ static int readTrainingForm(const llvm::opt::InputArgList &arguments,
   return ExitSuccess;
 }
 
+/// What is computed twice, to save memory; returns the exit code.
+static int readRecompute(const llvm::opt::InputArgList &arguments,
+                         TrainingPipelineOptions &pipeline) {
+  pipeline.recompute = arguments.getLastArgValue(OPT_recompute).str();
+  if (arguments.hasArg(OPT_recompute) && pipeline.recompute.empty())
+    return wrongUsage("--recompute expects auto, budget=BYTES or nodes=REGEX");
+  std::vector<std::string> sizes = arguments.getAllArgValues(OPT_dim);
+  for (const std::string &size : sizes)
+    if (llvm::Error error = CostOptions().addDimension(size))
+      return wrongUsage("--dim: " + llvm::toString(std::move(error)));
+  if (pipeline.recompute.empty() && !sizes.empty())
+    return wrongUsage("--dim is for --recompute");
+  pipeline.dimensions = ArrayRef(sizes);
+  return ExitSuccess;
+}
+
 /// How many batches make a step, in one graph or two; returns the exit code.
 static int readAccumulation(const llvm::opt::InputArgList &arguments,
                             TrainGraphArguments &options) {
@@ -205,6 +222,8 @@ static int readPipelineOptions(const llvm::opt::InputArgList &arguments,
       arguments.getLastArgValue(OPT_schedule, "constant").str();
   pipeline.counters = arguments.hasArg(OPT_counters);
   if (int code = readTrainingForm(arguments, pipeline))
+    return code;
+  if (int code = readRecompute(arguments, pipeline))
     return code;
   std::optional<unsigned> mode =
       chooseValue(arguments, OPT_scaler_mode, modes, 1);
@@ -267,8 +286,16 @@ runPasses(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build) {
 }
 
 /// Makes the module a step; `part` is of amp-split-step.
+/// `remark` becomes what is said of recomputation.
 static LogicalResult makeStep(ModuleOp module, TrainGraphArguments &options,
-                              StringRef part) {
+                              StringRef part, std::string &remark) {
+  ScopedDiagnosticHandler handler(
+      module.getContext(), [&](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
+          return failure();
+        remark = diagnostic.str();
+        return success();
+      });
   TrainingPipelineOptions &pipeline = options.pipeline;
   pipeline.part = part.str();
   OwningOpRef<ModuleOp> forward;
@@ -342,8 +369,10 @@ int amp::runTrainGraph(const llvm::opt::InputArgList &arguments) {
   errors.setSubject(quoted(options.input));
   bool isTwo = !options.applyOutput.empty();
   ModuleOp apply = isTwo ? module.clone() : ModuleOp();
-  if (failed(makeStep(module, options, isTwo ? "accumulate" : "both")) ||
-      (isTwo && failed(makeStep(apply, options, "apply"))))
+  std::string remark, same;
+  if (failed(makeStep(module, options, isTwo ? "accumulate" : "both",
+                      remark)) ||
+      (isTwo && failed(makeStep(apply, options, "apply", same))))
     return ExitFailure;
   errors.setSubject("");
 
@@ -359,6 +388,8 @@ int amp::runTrainGraph(const llvm::opt::InputArgList &arguments) {
   if (options.quiet)
     return ExitSuccess;
   std::string text = summarize(options, before, Figures(module));
+  if (!remark.empty())
+    text += remark + '\n';
   if (isStandardOutput(options.output))
     printAside(text);
   else

@@ -49,6 +49,9 @@ struct CostOptions {
   /// Adds "NAME=SIZE" to the dimensions. Fails, with one line, if it is not
   /// that.
   llvm::Error addDimension(llvm::StringRef text);
+
+  /// What the size of a dimension is taken for; its own if it is known.
+  int64_t getSize(mlir::RankedTensorType type, unsigned dimension) const;
 };
 
 /// Costs in bytes, of one module. Numbers are estimates and saturate.

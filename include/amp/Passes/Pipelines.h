@@ -152,6 +152,15 @@ struct TrainingPipelineOptions
                                   "so that the program moves as few bytes as "
                                   "it can"))};
 
+  // amp-recompute
+  Option<std::string> recompute{
+      *this, "recompute",
+      llvm::cl::desc("auto, budget=BYTES or nodes=REGEX (default: nothing)")};
+  ListOption<std::string> dimensions{
+      *this, "dim",
+      llvm::cl::desc("NAME=SIZE: what recomputation takes a dynamic dimension "
+                     "of this name for")};
+
   // amp-make-loss-scale
   Option<LossScaling> lossScale{
       *this, "loss-scale", llvm::cl::desc("What the loss is multiplied by"),

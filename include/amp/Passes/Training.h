@@ -9,6 +9,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/Support/Error.h"
 
 namespace amp {
 
@@ -20,6 +21,10 @@ enum class NodeForm { Train, Keep };
 
 #define GEN_PASS_REGISTRATION
 #include "amp/Passes/Training.h.inc"
+
+/// Reads what the command line says: "auto", "budget=256MiB" or "nodes=REGEX".
+/// Fails, with one line, if it is none of them.
+llvm::Expected<RecomputeOptions> parseRecompute(llvm::StringRef text);
 
 } // namespace amp
 

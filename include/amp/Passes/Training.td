@@ -640,4 +640,68 @@ def MakeTrainingInfo : Pass<"amp-make-training-info", "::mlir::ModuleOp"> {
   let dependentDialects = ["::amp::onnx::ONNXDialect"];
 }
 
+def Recompute : Pass<"amp-recompute", "::mlir::ModuleOp"> {
+  let summary = "Less memory: the backward part computes values again";
+  let description = [{
+    Runs nodes of the forward part again in the backward part, so that what they
+    make need not be kept until then. One of three options says which:
+
+    - `nodes`: those whose whole name matches, just before their first reader;
+    - `budget`: as few flops as possible, so that activations never take more
+      bytes; an error names the least that was found if that is too little;
+    - `auto`: the least memory with no node running more than twice.
+
+    For the last two the forward part is cut into stages. If it is a chain of
+    at most 96 nodes, each is a stage, and plans are optimal among those that
+    keep what they keep until it is needed (ChainPlan.h, which also says
+    where that ends). Of other graphs, the
+    values between the nodes of an order are what goes from stage to stage, and
+    of longer ones, stages have several nodes: a heuristic. What is predicted
+    is the peak of the order in which nodes stand: of what they make, without
+    constants and outputs of the graph. No result is taken to overwrite an
+    operand.
+
+    Nothing is rounded another way: nodes are copied as they are. A node that
+    may give something else the next time, as random ones do, is not repeated.
+    Reshape nodes make copies, and readers in the backward part, wait for
+    gradients: see Gates.h.
+
+    Before, with `nodes=act`, where the backward part is one node:
+
+    ```mlir
+    %a = "onnx.MatMul"(%x, %w) : ...
+    %h = "onnx.Tanh"(%a) {onnx.name = "act", onnx.outputs = ["h"]} : ...
+    %loss = "onnx.ReduceSum"(%h) ...
+    %dw = "onnx.Gemm"(%h, %dy) ...
+    ```
+
+    After:
+
+    ```mlir
+    %a = "onnx.MatMul"(%x, %w) : ...
+    %h = "onnx.Tanh"(%a) {onnx.name = "act", onnx.outputs = ["h"]} : ...
+    %loss = "onnx.ReduceSum"(%h) ...
+    ...
+    %late = "onnx.Reshape"(%a, %shape) : ...
+    %again = "onnx.Tanh"(%late) {onnx.name = "act_again", onnx.outputs = ["h_again"]} : ...
+    %dw = "onnx.Gemm"(%again, %dy) ...
+    ```
+  }];
+  let dependentDialects = ["::amp::onnx::ONNXDialect"];
+  let options = [
+    Option<"isAutomatic", "auto", "bool", /*default=*/"false",
+           "Least memory with no node running more than twice">,
+    Option<"budget", "budget", "std::string", /*default=*/"",
+           "Bytes of activations that there may be at a time, as in 256MiB">,
+    Option<"nodes", "nodes", "std::string", /*default=*/"",
+           "Regular expression on names of nodes">,
+    ListOption<"losses", "loss", "std::string",
+               "Names of values that end the forward part, besides the outputs "
+               "that are no gradients">,
+    ListOption<"dimensions", "dim", "std::string",
+               "NAME=SIZE: what a dynamic dimension of this name is taken "
+               "for">,
+  ];
+}
+
 #endif // AMP_PASSES_TRAINING

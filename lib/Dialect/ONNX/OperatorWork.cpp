@@ -4,9 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OperatorWork.h"
-
-#include "ModelStatistics.h"
+#include "amp/Dialect/ONNX/OperatorWork.h"
 
 #include "amp/Interfaces/AutocastOpInterface.h"
 
@@ -151,8 +149,8 @@ getProjectedAttentionWork(Operation *op, const Shape &result, ShapeOf shapeOf) {
                       std::max((*weights)[0], int64_t(length)), true};
 }
 
-std::optional<OperatorWork> amp::getWork(Operation *op, ShapeOf shapeOf) {
-  std::string name = getOperatorName(op);
+std::optional<OperatorWork> amp::getWork(Operation *op, StringRef name,
+                                         ShapeOf shapeOf) {
   if (op->getNumResults() == 0)
     return std::nullopt;
   std::optional<Shape> result = shapeOf(op->getResult(0));

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef AMP_TOOLS_ONNX_AMP_OPERATORWORK_H
-#define AMP_TOOLS_ONNX_AMP_OPERATORWORK_H
+#ifndef AMP_DIALECT_ONNX_OPERATORWORK_H
+#define AMP_DIALECT_ONNX_OPERATORWORK_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -29,8 +29,10 @@ struct OperatorWork {
   bool isProduct = false;
 };
 
-/// None where a shape that matters is not known.
-std::optional<OperatorWork> getWork(mlir::Operation *op, ShapeOf shapeOf);
+/// The work of an operation with this operator, "Conv" or "domain:Name". None
+/// where a shape that matters is not known.
+std::optional<OperatorWork> getWork(mlir::Operation *op, llvm::StringRef name,
+                                    ShapeOf shapeOf);
 
 int64_t countElements(const Shape &shape);
 
@@ -39,4 +41,4 @@ std::optional<Shape> getStaticShape(mlir::Type type);
 
 } // namespace amp
 
-#endif // AMP_TOOLS_ONNX_AMP_OPERATORWORK_H
+#endif // AMP_DIALECT_ONNX_OPERATORWORK_H

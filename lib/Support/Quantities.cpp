@@ -4,8 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Quantities.h"
+#include "amp/Support/Quantities.h"
 
+#include "amp/Support/Quoted.h"
+
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -30,6 +33,35 @@ static std::string scale(uint64_t number, llvm::StringRef unit) {
 }
 
 std::string amp::formatBytes(uint64_t bytes) { return scale(bytes, "B"); }
+
+llvm::Expected<int64_t> amp::parseBytes(llvm::StringRef text) {
+  size_t end = text.find_first_not_of("0123456789.");
+  llvm::StringRef number = text.take_front(end);
+  llvm::StringRef unit = text.substr(number.size()).ltrim();
+  double count;
+  bool isNumber = !number.getAsDouble(count);
+  double factor = 1;
+  if (unit.consume_back("B") && !unit.empty()) {
+    double base = unit.consume_back("i") ? 1024 : 1000;
+    size_t power = unit.size() == 1 ? llvm::StringRef("kMGT").find(unit[0])
+                                    : llvm::StringRef::npos;
+    // Only the small letter is SI's, but many write the other.
+    if (unit == "K")
+      power = 0;
+    if (power == llvm::StringRef::npos)
+      isNumber = false;
+    else
+      for (size_t i = 0; i <= power; ++i)
+        factor *= base;
+  } else if (!unit.empty()) {
+    isNumber = false;
+  }
+  if (!isNumber || !(count * factor >= 1) || !(count * factor < 1e18))
+    return llvm::createStringError(
+        "expects a number of bytes, as in 1048576, 100MB or 1.5GiB, but got " +
+        quoted(text));
+  return int64_t(count * factor);
+}
 
 std::string amp::formatCount(uint64_t count) {
   return llvm::StringRef(scale(count, "")).rtrim().str();
