@@ -1,13 +1,15 @@
 """Conversions side by side with other converters and with `cp`: time and memory, and their worth.
 
     tools/dev bench                       everything
-    tools/dev bench synthetic import      some parts: corpus, synthetic, lossless, import, autocast
+    tools/dev bench synthetic import      some parts: corpus, synthetic, lossless, import, autocast,
+                                          train
     tools/dev bench corpus --models resnet50_ts17 --rounds 5
 
 All commands of a table run in turn as whole processes; times are medians, memory is the largest
 seen. The rivals run in the same session; one that is not installed is reported as not measured.
 Models come from AMP_CORPUS (the models above 10 MB) and from bench/synthetic.py. `autocast` compares
 what comes out, of all models of AMP_CORPUS or test/models: casts, bytes moved, weights, error.
+`train` times training steps beside ONNX Runtime training's (bench/training_steps.py).
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import rivals
 from comparison import Comparison
 from measure import run
 
-PARTS = ("corpus", "synthetic", "lossless", "import", "autocast")
+PARTS = ("corpus", "synthetic", "lossless", "import", "autocast", "train")
 
 
 def parse_options() -> argparse.Namespace:
@@ -68,6 +70,7 @@ def main() -> int:
             "lossless": comparison.lossless,
             "import": comparison.imports,
             "autocast": comparison.autocast,
+            "train": comparison.train,
         }
         for name in options.parts or PARTS:
             parts[name]()

@@ -246,6 +246,12 @@ class Comparison:
             self.record.append(record)
             self.goals.add(not problems, f"{model.name}: no placement moves fewer bytes than ours")
 
+    def train(self) -> None:
+        """Training steps."""
+        import training_steps
+
+        self.record += training_steps.report(self.goals, self.tool, self.options.rounds)
+
     @staticmethod
     def print_rows(series: dict[str, Series]) -> None:
         """A row per tool."""

@@ -54,7 +54,8 @@ func.func @main(%x: tensor<4xf32>, %training: tensor<i1>) -> tensor<f32> attribu
   %y = "onnx.Dropout"(%x, %training) <{operandSegmentSizes = array<i32: 1, 0, 1>, seed = 3 : i64}> {onnx.name = "drop", onnx.absent_inputs = array<i64: 1>, onnx.outputs = ["y"]} : (tensor<4xf32>, tensor<i1>) -> tensor<4xf32>
   // CHECK: "onnx.ReduceSum"(%[[Y]])
   %loss = "onnx.ReduceSum"(%y) <{keepdims = 0 : i64}> {onnx.outputs = ["loss"]} : (tensor<4xf32>) -> tensor<f32>
-  // CHECK: "onnx.Where"(%[[MASK]]
+  // CHECK: "onnx.Cast"(%[[MASK]])
+  // CHECK-NOT: "onnx.Where"(%[[MASK]]
   return %loss : tensor<f32>
 }
 }
@@ -89,6 +90,39 @@ func.func @main(%x: tensor<4xf32>) -> tensor<f32> attributes {onnx.graph = {inpu
   // CHECK: "onnx.Mul"(%{{.*}}, %[[TWICE]])
   %y = "onnx.Pow"(%x, %two) : (tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
   %loss = "onnx.ReduceSum"(%y) <{keepdims = 0 : i64}> {onnx.outputs = ["loss"]} : (tensor<4xf32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}
+}
+
+// -----
+
+// What a product gives is masked by a product.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>, %[[W:.*]]: tensor<3x4xf32>)
+module attributes {onnx.model = {opset_import = [{domain = "", version = 20 : i64}]}} {
+func.func @main(%x: tensor<2x3xf32>, %w: tensor<3x4xf32>) -> tensor<f32> attributes {onnx.graph = {input = [{name = "x"}, {name = "w"}]}} {
+  // CHECK: %[[Y:.*]] = "onnx.Relu"(%[[X]])
+  %y = "onnx.Relu"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %z = "onnx.MatMul"(%y, %w) : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  %loss = "onnx.ReduceSum"(%z) <{keepdims = 0 : i64}> {onnx.outputs = ["loss"]} : (tensor<2x4xf32>) -> tensor<f32>
+  // CHECK: %[[DY:.*]] = "onnx.Gemm"
+  // CHECK: %[[ON:.*]] = "onnx.Greater"(%[[Y]]
+  // CHECK-NEXT: %[[FACTOR:.*]] = "onnx.Cast"(%[[ON]])
+  // CHECK-NEXT: "onnx.Mul"(%[[DY]], %[[FACTOR]])
+  return %loss : tensor<f32>
+}
+}
+
+// -----
+
+// The root of a Relu has infinite gradients where that is zero.
+// CHECK-LABEL: func.func @main
+module attributes {onnx.model = {opset_import = [{domain = "", version = 20 : i64}]}} {
+func.func @main(%x: tensor<4xf32>) -> tensor<f32> attributes {onnx.graph = {input = [{name = "x"}]}} {
+  %y = "onnx.Relu"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %z = "onnx.Sqrt"(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  %loss = "onnx.ReduceSum"(%z) <{keepdims = 0 : i64}> {onnx.outputs = ["loss"]} : (tensor<4xf32>) -> tensor<f32>
+  // CHECK: "onnx.Where"
   return %loss : tensor<f32>
 }
 }

@@ -155,3 +155,20 @@ module attributes {onnx.model = {opset_import = [{domain = "", version = 21 : i6
     return %loss : tensor<f32>
   }
 }
+
+// -----
+
+// What a Scan stacks has a rank.
+module attributes {onnx.model = {opset_import = [{domain = "", version = 21 : i64}]}} {
+  func.func @main(%w: tensor<f32>, %x: tensor<*xf32>, %s: tensor<3xf32>) -> tensor<f32> attributes {onnx.graph = {name = "g", input = [{name = "w"}, {name = "x"}, {name = "s"}], output = [{name = "loss"}]}} {
+    // expected-error @below {{has no gradient where the rank of a value that its body makes is not known: declare the shapes of the model's inputs}}
+    %loss, %stack = "onnx.Scan"(%w, %s) <{num_scan_inputs = 1 : i64}> ({
+    ^bb0(%v: tensor<f32>, %e: tensor<f32>):
+      %a = "onnx.Mul"(%v, %x) : (tensor<f32>, tensor<*xf32>) -> tensor<*xf32>
+      %t = "onnx.Tanh"(%a) : (tensor<*xf32>) -> tensor<*xf32>
+      %r = "onnx.ReduceSum"(%t) <{keepdims = 0 : i64}> : (tensor<*xf32>) -> tensor<f32>
+      onnx.Yield %r, %e : tensor<f32>, tensor<f32>
+    }) {onnx.outputs = ["loss", "stack"]} : (tensor<f32>, tensor<3xf32>) -> (tensor<f32>, tensor<3xf32>)
+    return %loss : tensor<f32>
+  }
+}

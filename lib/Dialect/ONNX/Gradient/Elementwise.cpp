@@ -169,7 +169,7 @@ LogicalResult clip(Gradient &g) {
     Expr isInside = low ? x >= low : Expr();
     if (high)
       isInside = isInside ? logicalAnd(isInside, x <= high) : x <= high;
-    g.setAlike(0, b.where(isInside, dy, 0.0));
+    g.setAlike(0, keepWhere(isInside, dy));
   }
   // Where the bounds cross, the upper one is the result.
   if (g.isNeeded(1)) {
@@ -217,7 +217,8 @@ LogicalResult dropout(Gradient &g) {
   }
   // The ratio has a float type of its own.
   Expr scale;
-  if (std::optional<double> number = ratio ? getConstantNumber(ratio) : 0.5)
+  std::optional<double> number = ratio ? getConstantNumber(ratio) : 0.5;
+  if (number)
     scale = b.number(1.0 / (1.0 - *number), dy.getElementType());
   else
     scale = 1.0 / (1.0 - b.castLike(ratio, dy));
@@ -225,7 +226,10 @@ LogicalResult dropout(Gradient &g) {
   if (!training)
     scale = b.where(mode, scale, 1.0);
   // Everything may be dropped, by an infinite scale.
-  g.setAlike(0, b.where(g.y(1), dy * scale, 0.0));
+  if (number && *number < 1.0)
+    g.setAlike(0, dy * (b.castLike(g.y(1), dy) * scale));
+  else
+    g.setAlike(0, b.where(g.y(1), dy * scale, 0.0));
   return success();
 }
 

@@ -104,6 +104,9 @@ llvm::LogicalResult slopeByOutput(Gradient &g, Formula formula) {
   return llvm::success();
 }
 
+/// A gradient where a condition holds, else zero.
+Expr keepWhere(Expr condition, Expr gradient);
+
 // The families, each in the file of its name.
 llvm::ArrayRef<GradientRule> getActivationRules();
 llvm::ArrayRef<GradientRule> getAttentionRules();

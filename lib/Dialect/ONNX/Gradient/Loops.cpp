@@ -244,6 +244,10 @@ LogicalResult LoopGradient::checkStackable(const SavedValues &saved) {
     if (!isa<TensorType>(value.getType()))
       return g.fail("where its body makes a value that is no tensor and that "
                     "the gradient needs");
+    else if (!form.isLoop && !isa<RankedTensorType>(value.getType()))
+      // ONNX Runtime allocates what a Scan stacks before it runs.
+      return g.fail("where the rank of a value that its body makes is not "
+                    "known: declare the shapes of the model's inputs");
   // The types of the first iteration.
   SmallVector<std::pair<Value, Type>> before;
   auto setType = [&](Value value, Type type) {

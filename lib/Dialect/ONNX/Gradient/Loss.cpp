@@ -28,14 +28,12 @@ class LabelLoss {
 public:
   LabelLoss(Gradient &g, Expr logp);
 
-  /// The gradient of each logp[label], with the shape of the labels.
-  Expr ofLabels() const { return -slope; }
-  /// The same, where scatter() takes it: with axis 1.
-  Expr column(Expr ofLabels) const { return g.b.unsqueeze(ofLabels, 1); }
-  /// Adds to what stands at the labels.
-  Expr addAtLabels(Expr logarithms, Expr ofLabels) const {
+  /// The gradient of each -logp[label]: with axis 1, or one number for all.
+  Expr getSlope() const { return slope; }
+  /// The gradient of each logp[label] added to what stands at the labels.
+  Expr addAtLabels(Expr logarithms) const {
     return g.b.apply("ScatterElements",
-                     {logarithms, column(labels), column(ofLabels)},
+                     {logarithms, places, g.b.expandLike(-slope, places)},
                      {g.b.attr("axis", 1), g.b.attr("reduction", "add")});
   }
   /// The gradient of the weights of the classes.
@@ -44,9 +42,9 @@ public:
 private:
   Gradient &g;
   Expr logp;
-  /// The labels, zero for those that are ignored, and which are not; null if
-  /// all are not.
-  Expr labels, isValid;
+  /// The labels, zero for those that are ignored, and with axis 1; which are
+  /// not ignored: null if none is.
+  Expr labels, places, isValid;
   /// Of each label, zero if it is ignored; null for ones.
   Expr weights;
   /// What the mean divides by; null for other reductions.
@@ -71,22 +69,25 @@ LabelLoss::LabelLoss(Gradient &g, Expr logp)
     weights =
         weights ? b.where(isValid, weights, 0.0) : b.castLike(isValid, logp);
   factor = b.castLike(g.dy(), logp);
-  if (g.getString("reduction", "mean") == "mean") {
+  StringRef reduction = g.getString("reduction", "mean");
+  if (reduction == "mean") {
     total = weights ? b.reduceSum(weights, {}, /*keepDims=*/false)
                     : b.castLike(countOf(labels), logp);
     factor = factor / total;
   }
-  slope = weights ? factor * weights : b.expandLike(factor, labels);
+  places = b.unsqueeze(labels, 1);
+  slope = weights ? factor * weights : factor;
   // Not zero times infinity where all are ignored.
   if (bool(total) && bool(isValid))
     slope = b.where(isValid, slope, 0.0);
+  if (weights || reduction == "none")
+    slope = b.unsqueeze(slope, 1);
 }
 
 /// Each loss counts, for the mean beside all others.
 Expr LabelLoss::ofWeights() const {
   NodeBuilder &b = g.b;
-  Expr taken =
-      b.apply("GatherElements", {logp, column(labels)}, b.attr("axis", 1));
+  Expr taken = b.apply("GatherElements", {logp, places}, b.attr("axis", 1));
   Expr loss = -b.reshapeLike(taken, labels);
   if (total)
     loss = loss - b.castLike(g.y(), logp);
@@ -108,9 +109,9 @@ LogicalResult softmaxCrossEntropy(Gradient &g) {
   }
   LabelLoss loss(g, logp);
   if (g.isNeeded(0)) {
-    Expr ofLabels = loss.ofLabels(), all = loss.column(ofLabels);
-    Expr shared = exp(logp) * -(sum ? sum + all : all);
-    g.setAlike(0, loss.addAtLabels(dlogp ? dlogp + shared : shared, ofLabels));
+    Expr slope = loss.getSlope();
+    Expr shared = exp(logp) * (sum ? slope - sum : slope);
+    g.setAlike(0, loss.addAtLabels(dlogp ? dlogp + shared : shared));
   }
   if (g.isNeeded(2))
     g.setAlike(2, loss.ofWeights());
@@ -121,7 +122,7 @@ LogicalResult negativeLogLikelihood(Gradient &g) {
   Expr logp = g.b.widen(g.x());
   LabelLoss loss(g, logp);
   if (g.isNeeded(0))
-    g.setAlike(0, loss.addAtLabels(g.b.filledLike(logp, 0.0), loss.ofLabels()));
+    g.setAlike(0, loss.addAtLabels(g.b.filledLike(logp, 0.0)));
   if (g.isNeeded(2))
     g.setAlike(2, loss.ofWeights());
   return success();

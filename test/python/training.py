@@ -1,0 +1,224 @@
+"""Training steps of the golden models on scikit-learn's digits, run by ordinary ONNX Runtime.
+
+test/golden/train has the models, the data, and what PyTorch's own training did with both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from tool import SOURCE_DIR, amp_opt, amp_translate, onnx_amp
+
+GOLDEN = SOURCE_DIR / "test" / "golden" / "train"
+RECORDS = json.loads((GOLDEN / "train.json").read_text())
+MODELS = ("mlp", "cnn", "transformer")
+STEPS_PER_EPOCH = RECORDS["data"]["steps_per_epoch"]
+#: The state that is the loss scale, where there is one.
+SCALE = "amp.scale"
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Images and labels, the training batches of all epochs in PyTorch's order, and the rest."""
+
+    x: np.ndarray
+    y: np.ndarray
+    order: np.ndarray
+    test: np.ndarray
+
+    @staticmethod
+    def load() -> Digits:
+        with np.load(GOLDEN / "data.npz") as data:
+            x, y = data["x"].astype(np.float32), data["y"].astype(np.int64)
+            return Digits(x, y, data["order"], data["test_index"])
+
+    def batches(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """What each step is fed."""
+        for batch in self.order:
+            yield self.x[batch], self.y[batch]
+
+
+def optimizer_options(optimizer: str, record: dict[str, Any]) -> list[str]:
+    """The options of train-graph for an optimizer of PyTorch's."""
+    options = ["--optimizer", optimizer, "--lr", str(record["lr"])]
+    options += ["--weight-decay", str(record["weight_decay"])]
+    values = {"momentum": record.get("momentum"), "eps": record.get("eps")}
+    values["beta1"], values["beta2"] = record.get("betas", (None, None))
+    for name, value in values.items():
+        if value is not None:
+            options += ["--setting", f"{name}={value}"]
+    return options
+
+
+def golden_model(model: str) -> onnx.ModelProto:
+    """A golden model, with its loss."""
+    return onnx.load(GOLDEN / f"{model}.onnx")
+
+
+def with_loss_weight(model: onnx.ModelProto) -> None:
+    """Multiplies the loss by the new input `loss_weight`."""
+    for node in model.graph.node:
+        node.output[:] = ["plain_loss" if name == "loss" else name for name in node.output]
+    model.graph.node.append(helper.make_node("Mul", ["plain_loss", "loss_weight"], ["loss"]))
+    model.graph.input.append(helper.make_tensor_value_info("loss_weight", TensorProto.FLOAT, []))
+
+
+def widen(source: Path, target: Path) -> None:
+    """Makes every node compute in float32 and round what it gives to the type that it had."""
+    text, wide = target.with_suffix(".mlir"), target.with_suffix(".wide.mlir")
+    amp_translate().run("--onnx-to-mlir", source, "-o", text).expect_success()
+    amp_opt().run("--onnx-infer-types", "--onnx-widen", text, "-o", wide).expect_success()
+    amp_translate().run("--mlir-to-onnx", wide, "-o", target).expect_success()
+
+
+def make_step(
+    model: str,
+    optimizer: str,
+    low: str,
+    folder: Path,
+    *options: str,
+    forward: onnx.ModelProto | None = None,
+    record: dict[str, Any] | None = None,
+) -> onnx.ModelProto:
+    """The training step of a golden model, or of a variant of it, by `onnx-amp train-graph`, with its
+    optimizer's record. `low` is fp16, bf16 or none. ONNX Runtime's CPU provider has no bfloat16: there every
+    node computes in float32 and rounds what it gives.
+    """
+    record = record or RECORDS["optimizers"][model][optimizer]
+    forward = forward or golden_model(model)
+    source, target = folder / "forward.onnx", folder / "step.onnx"
+    onnx.save(forward, source)
+    command: list[str | Path] = ["train-graph", source, "-o", target, "--loss", "loss"]
+    command += ["--dtype", low, *optimizer_options(optimizer, record), *options]
+    onnx_amp().run(*command).expect_success()
+    onnx.checker.check_model(target, full_check=True)
+    if low == "bf16":
+        widen(target, folder / "wide.onnx")
+        target = folder / "wide.onnx"
+    step = onnx.load(target)
+    add_statistics(step, forward)
+    return step
+
+
+def pairs_of(step: onnx.ModelProto) -> list[dict[str, str]]:
+    """The state of a step: inputs, and the outputs that are their next values."""
+    return next(json.loads(item.value) for item in step.metadata_props if item.key == "amp.state")
+
+
+def add_statistics(step: onnx.ModelProto, forward: onnx.ModelProto) -> None:
+    """Makes state of the running statistics of BatchNormalization whose next values are outputs of the
+    forward model."""
+    pairs = pairs_of(step)
+    known = {value.name for value in step.graph.input}
+    outputs = {value.name for value in forward.graph.output}
+    sizes = {tensor.name: tensor.dims for tensor in step.graph.initializer}
+    for node in forward.graph.node:
+        for name, following in zip(node.input[3:5], node.output[1:3], strict=False):
+            if following in outputs and name in sizes and name not in known:
+                info = helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes[name])
+                step.graph.input.append(info)
+                pairs.append({"input": name, "output": following})
+    for item in step.metadata_props:
+        if item.key == "amp.state":
+            item.value = json.dumps(pairs)
+
+
+class Trainer:
+    """A session that runs a step, and the state that it is fed back."""
+
+    def __init__(self, step: onnx.ModelProto, threads: int = 1, optimize: bool = True) -> None:
+        import onnxruntime
+
+        initial = {tensor.name: numpy_helper.to_array(tensor) for tensor in step.graph.initializer}
+        self.pairs = pairs_of(step)
+        self.state = {pair["input"]: initial[pair["input"]] for pair in self.pairs}
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        if not optimize:
+            level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+            options.graph_optimization_level = level
+        self.session = onnxruntime.InferenceSession(
+            step.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        self.names = [output.name for output in self.session.get_outputs()]
+
+    def step(self, x: np.ndarray, y: np.ndarray, **feeds: np.ndarray) -> dict[str, np.ndarray]:
+        """All outputs of one step of a golden model."""
+        return self.run({"x": x, "y": y, **feeds})
+
+    def run(self, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """All outputs of one step."""
+        results = self.session.run(None, {**feeds, **self.state})
+        outputs = dict(zip(self.names, results, strict=True))
+        self.state = {pair["input"]: outputs[pair["output"]] for pair in self.pairs}
+        return outputs
+
+
+def train(step: onnx.ModelProto, steps: int) -> tuple[list[float], dict[str, np.ndarray]]:
+    """The losses of a run from the initial state, and the last state."""
+    trainer = Trainer(step)
+    batches = list(Digits.load().batches())[:steps]
+    losses = [float(trainer.step(x, y)["loss"]) for x, y in batches]
+    return losses, trainer.state
+
+
+def golden(model: str, optimizer: str, precision: str, what: str = "loss") -> np.ndarray:
+    """What PyTorch's run had at each step: loss, grad_norm, scale, found_inf."""
+    with np.load(GOLDEN / "runs.npz") as runs:
+        found: np.ndarray = runs[f"{model}/{optimizer}/{precision}/{what}"]
+    return found
+
+
+def golden_accuracy(model: str, optimizer: str, precision: str) -> float:
+    """PyTorch's share of right answers after the last epoch."""
+    return float(RECORDS["accuracy"][f"{model}/{optimizer}/{precision}"])
+
+
+def first_loss_spread(precision: str) -> float:
+    """How far PyTorch's first loss is from float64, at worst: that of one model is zero by chance."""
+    return max(float(record[precision]["loss_abs"]) for record in RECORDS["first_step"].values())
+
+
+def inference_model(model: str, weights: dict[str, np.ndarray]) -> onnx.ModelProto:
+    """The golden model in inference form with other weights; the output is `logits` alone."""
+    forward = golden_model(model)
+    graph = forward.graph
+    for tensor in graph.initializer:
+        if tensor.name in weights:
+            tensor.CopyFrom(numpy_helper.from_array(weights[tensor.name], tensor.name))
+    for node in graph.node:
+        if node.op_type == "BatchNormalization":
+            del node.output[1:]
+            kept = [one for one in node.attribute if one.name != "training_mode"]
+            del node.attribute[:]
+            node.attribute.extend(kept)
+    logits = next(output for output in graph.output if output.name == "logits")
+    del graph.output[:]
+    graph.output.append(logits)
+    return forward
+
+
+def accuracy(model: str, weights: dict[str, np.ndarray], digits: Digits) -> float:
+    """The share of right answers on the test set, in float32."""
+    from onnxruntime import InferenceSession
+
+    session = InferenceSession(
+        inference_model(model, weights).SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    size = RECORDS["data"]["batch"]
+    right = 0
+    for start in range(0, len(digits.test), size):
+        index = digits.test[start : start + size]
+        x = np.zeros((size, digits.x.shape[1]), np.float32)
+        x[: len(index)] = digits.x[index]
+        (logits,) = session.run(["logits"], {"x": x, "y": np.zeros(size, np.int64)})
+        right += int((logits.argmax(1)[: len(index)] == digits.y[index]).sum())
+    return right / len(digits.test)
