@@ -285,6 +285,7 @@ LogicalResult OperationPlans::addOperation(AutocastOpInterface op,
     plan.decision.rule = kept; // its category is Keep
   else
     plan.decision = decide(op);
+  joinPair(plan, bool(kept));
   plan.low = plan.decision.low.value_or(low);
   if (plan.decision.category == Category::Ban)
     return op->emitError() << plan.decision.rule;
@@ -309,14 +310,16 @@ LogicalResult OperationPlans::addOperation(AutocastOpInterface op,
   return success();
 }
 
+static bool isFree(Category category) {
+  return category == Category::Promote || category == Category::Follow ||
+         category == Category::Clear;
+}
+
 /// Denies what has an island, and what leads there. Users come after what they
 /// use.
 void OperationPlans::growIslands() {
   for (OperationPlan &plan : llvm::reverse(plans)) {
-    bool isFree = plan.decision.category == Category::Promote ||
-                  plan.decision.category == Category::Follow ||
-                  plan.decision.category == Category::Clear;
-    if (!isFree)
+    if (!isFree(plan.decision.category))
       continue;
     if (plan.decision.island) {
       plan.decision.category = Category::Deny;
@@ -329,11 +332,133 @@ void OperationPlans::growIslands() {
       plan.decision.category = Category::Deny;
       plan.decision.island = true;
       auto island = cast<AutocastOpInterface>(user);
-      islandRules.push_back(std::make_unique<std::string>(
+      ownRules.push_back(std::make_unique<std::string>(
           plan.decision.rule.str() + "; it leads to " +
           island.getAutocastName().str() + ", an island of float32"));
-      plan.decision.rule = *islandRules.back();
+      plan.decision.rule = *ownRules.back();
       break;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs
+//===----------------------------------------------------------------------===//
+
+Value OperationPlans::getMainResult(const OperationPlan &plan) {
+  for (auto [result, number] :
+       llvm::zip_equal(plan.op->getResults(), plan.resultVariables))
+    if (number >= 0 && number == plan.mainVariable)
+      return result;
+  return {};
+}
+
+/// Notes that an operation is one of a pair. A gradient that the policy does
+/// not know is what its forward operation is, which comes before it.
+void OperationPlans::joinPair(OperationPlan &plan, bool isKept) {
+  auto number =
+      dyn_cast_if_present<IntegerAttr>(plan.op->getDiscardableAttr(pairName));
+  if (!number)
+    return;
+  SmallVector<unsigned, 4> &members = pairs[number.getInt()];
+  members.push_back(plans.size());
+  if (members.size() == 1)
+    return;
+  const Decision &forward = plans[members.front()].decision;
+  if (!isKept && !plan.decision.isListed)
+    plan.decision.category = forward.category;
+  plan.decision.low = forward.low;
+  plan.decision.noPull = forward.noPull;
+}
+
+/// One category for all: the strictest, where something is kept or denied, else
+/// the forward operation's.
+void OperationPlans::settlePair(ArrayRef<unsigned> members) {
+  OperationPlan &leader = plans[members.front()];
+  auto find = [&](Category category) -> const OperationPlan * {
+    for (unsigned member : members)
+      if (plans[member].decision.category == category)
+        return &plans[member];
+    return nullptr;
+  };
+  const OperationPlan *first = find(Category::Keep);
+  if (!first)
+    first = find(Category::Deny);
+  if (!first)
+    first = &leader;
+  bool adopts = llvm::any_of(
+      members, [&](unsigned member) { return plans[member].adopts; });
+  if (isFree(first->decision.category) && (adopts || !getMainResult(leader)))
+    return;
+  Category category = first->decision.category;
+  std::string rule = first->decision.rule.str() + "; goes with " +
+                     describeOperation(first->op);
+  for (unsigned member : members) {
+    OperationPlan &plan = plans[member];
+    plan.decision.category = category;
+    plan.isPaired = true;
+    if (&plan == first)
+      continue;
+    if (category == Category::Keep) {
+      plan.mainVariable = -1;
+      for (TypeVariable &variable : plan.variables)
+        variable.moves = false;
+    } else if (isFree(category)) {
+      plan.leader = members.front();
+    }
+    ownRules.push_back(std::make_unique<std::string>(rule));
+    plan.decision.rule = *ownRules.back();
+  }
+}
+
+void OperationPlans::settlePairs() {
+  for (const auto &[number, members] : pairs) {
+    SmallVector<unsigned, 4> moving;
+    llvm::copy_if(members, std::back_inserter(moving), [&](unsigned member) {
+      return plans[member].mainVariable >= 0 ||
+             plans[member].decision.category == Category::Keep;
+    });
+    if (moving.size() > 1)
+      settlePair(moving);
+  }
+}
+
+/// Why the main variable of one of a pair stays float32; empty if nothing keeps
+/// it there, or it is 16 bits already.
+static std::string explainFixed(const OperationPlan &plan) {
+  if (plan.mainVariable >= 0) {
+    StringAttr obstacle = plan.variables[plan.mainVariable].obstacle;
+    return obstacle ? obstacle.str() : std::string();
+  }
+  auto hasWidth = [&](unsigned width) {
+    auto has = [&](Type type) {
+      FloatType element = getFloatElementType(type);
+      return element && element.getWidth() == width;
+    };
+    return llvm::any_of(plan.op->getOperandTypes(), has) ||
+           llvm::any_of(plan.op->getResultTypes(), has);
+  };
+  return hasWidth(32) && !hasWidth(16) ? "its types are fixed" : "";
+}
+
+/// What keeps one of a pair in float32 keeps the others.
+void OperationPlans::shareObstacles() {
+  for (const auto &[number, members] : pairs) {
+    StringAttr obstacle;
+    for (unsigned member : members) {
+      std::string why = explainFixed(plans[member]);
+      if (obstacle || why.empty())
+        continue;
+      obstacle = StringAttr::get(
+          plans[member].op->getContext(),
+          "goes with " + describeOperation(plans[member].op) + ": " + why);
+    }
+    if (!obstacle)
+      continue;
+    for (unsigned member : members) {
+      OperationPlan &plan = plans[member];
+      if (plan.mainVariable >= 0 && !plan.variables[plan.mainVariable].obstacle)
+        plan.variables[plan.mainVariable].obstacle = obstacle;
     }
   }
 }
@@ -616,6 +741,7 @@ OperationPlans::compute(ModuleOp module, const Policy &policy,
     return failure();
 
   result.growIslands();
+  result.settlePairs();
   if (!readConstants)
     return result;
   result.scanConstants(module.getContext());
@@ -629,6 +755,7 @@ OperationPlans::compute(ModuleOp module, const Policy &policy,
   result.guardSmallValues();
   if (result.useEstimates)
     result.keepIllConditioned();
+  result.shareObstacles();
   return result;
 }
 

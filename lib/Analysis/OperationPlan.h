@@ -21,6 +21,7 @@
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <optional>
@@ -55,6 +56,12 @@ struct OperationPlan {
   int mainVariable = -1;
   /// It moves constants' data only: its results adopt a format as constants do.
   bool adopts = false;
+  /// The number of the plan whose format the main variable takes: of its
+  /// forward operation, if the operation is a gradient.
+  std::optional<unsigned> leader;
+  /// It is one of a pair: what moves data only can't run in another format on
+  /// its own.
+  bool isPaired = false;
 
   /// True if it multiplies in tf32, which is stored as float32.
   bool computesTF32() const {
@@ -76,6 +83,12 @@ public:
   llvm::ArrayRef<OperationPlan> get() const { return plans; }
   /// The plan of an operation, or null.
   const OperationPlan *lookup(mlir::Operation *op) const;
+  /// The plan that another one takes its format from, or null.
+  const OperationPlan *getLeader(const OperationPlan &plan) const {
+    return plan.leader ? &plans[*plan.leader] : nullptr;
+  }
+  /// A result that has the format of a plan's main variable; null if none has.
+  static mlir::Value getMainResult(const OperationPlan &plan);
   /// True for an operation with regions that the policy keeps, and for those
   /// inside: all in it keeps its type.
   bool isKeptInside(mlir::Operation *op) const {
@@ -119,8 +132,9 @@ private:
         ranges(module, options.low, options.rangeMargin),
         bounds(module, options.useEstimates),
         useEstimates(options.useEstimates), scopes(module),
-        keepName(
-            mlir::StringAttr::get(module.getContext(), AMPDialect::kKeep)) {}
+        keepName(mlir::StringAttr::get(module.getContext(), AMPDialect::kKeep)),
+        pairName(
+            mlir::StringAttr::get(module.getContext(), AMPDialect::kPair)) {}
   mlir::StringAttr getKeptByAttribute(mlir::Operation *op) const {
     return llvm::dyn_cast_if_present<mlir::StringAttr>(
         op->getDiscardableAttr(keepName));
@@ -142,6 +156,10 @@ private:
   void addConstant(AutocastOpInterface op);
   void addFlowing(mlir::Operation *op);
   void growIslands();
+  void joinPair(OperationPlan &plan, bool isKept);
+  void settlePairs();
+  void settlePair(llvm::ArrayRef<unsigned> members);
+  void shareObstacles();
   bool mayBeLow(const OperationPlan &plan) const;
   void scanConstants(mlir::MLIRContext *context);
   void mergeRanges(const OperationPlan &plan);
@@ -158,8 +176,10 @@ private:
   StaticRanges bounds;
   bool useEstimates;
   CallScopes scopes;
-  mlir::StringAttr keepName;
+  mlir::StringAttr keepName, pairName;
   llvm::SmallVector<OperationPlan, 0> plans;
+  /// The plans of each number of `amp.pair`, the forward operation's first.
+  llvm::MapVector<int64_t, llvm::SmallVector<unsigned, 4>> pairs;
   llvm::DenseMap<mlir::Operation *, unsigned> planOf;
   /// With the reason.
   llvm::DenseMap<mlir::Operation *, mlir::StringAttr> keptInside;
@@ -168,7 +188,7 @@ private:
   /// Of constants that rules asked for: their largest magnitudes.
   llvm::DenseMap<mlir::Value, double> absmax;
   /// What rules of decisions refer to.
-  std::vector<std::unique_ptr<std::string>> islandRules;
+  std::vector<std::unique_ptr<std::string>> ownRules;
 };
 
 } // namespace amp

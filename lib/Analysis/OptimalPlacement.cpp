@@ -124,6 +124,8 @@ private:
 
 /// The operation has no reason to be low but its inputs.
 static bool joinsInputs(const OperationPlan &plan) {
+  if (plan.leader)
+    return false;
   return plan.decision.category == Category::Promote || plan.decision.noPull;
 }
 
@@ -162,6 +164,9 @@ OptimalPlacement::Builder::addVariable(const OperationPlan &plan,
   case Category::Promote:
   case Category::Follow:
   case Category::Clear:
+    if (const OperationPlan *leader = plans.getLeader(plan);
+        leader && int(number) == plan.mainVariable)
+      return result.getVariable(*leader, leader->mainVariable);
     if (variable.hasData || (plan.adopts && int(number) == plan.mainVariable) ||
         (plan.decision.noPull && readsMoved(plan, number)))
       return problem.addVariable(/*saving=*/0);

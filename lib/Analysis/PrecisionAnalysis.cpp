@@ -83,10 +83,12 @@ private:
 
   void decideOperations(FormatOf formatOf) {
     for (const OperationPlan &plan : plans.get()) {
-      SmallVector<FloatFormat, 2> formats =
-          transferFormats(plan, plans, [&](unsigned i) {
-            return formatOf(plan.op->getOperand(i));
-          });
+      const OperationPlan *leader = plans.getLeader(plan);
+      SmallVector<FloatFormat, 2> formats = transferFormats(
+          plan, plans,
+          [&](unsigned i) { return formatOf(plan.op->getOperand(i)); },
+          leader ? formatOf(OperationPlans::getMainResult(*leader))
+                 : FloatFormat::bottom());
       PrecisionDecision &decision = addDecision(
           plan, [&](unsigned number) { return formats[number] == plan.low; });
       decision.reason = explain(plan, decision);
@@ -97,8 +99,8 @@ private:
     bool hasData = llvm::any_of(
         plan.variables, [](const TypeVariable &each) { return each.hasData; });
     return plan.decision.category == Category::Clear && hasData &&
-           plan.op->getNumRegions() == 0 && !plan.decision.noPull &&
-           plan.decision.pinnedOperands.empty() &&
+           !plan.isPaired && plan.op->getNumRegions() == 0 &&
+           !plan.decision.noPull && plan.decision.pinnedOperands.empty() &&
            llvm::none_of(plan.variables, [](const TypeVariable &each) {
              return bool(each.obstacle);
            });
@@ -287,7 +289,7 @@ private:
       return explain(plan, decision);
     const PlacementProblem &problem = placement.getProblem();
     auto variable = placement.getVariable(plan, plan.mainVariable);
-    if (!problem.canChoose(variable))
+    if (!problem.canChoose(variable) || plan.leader)
       return explain(plan, decision);
     std::string low = spellFormat(plan.low);
     int64_t saving = problem.getSaving(variable);
@@ -330,7 +332,7 @@ private:
     if (!low && variable.obstacle && plan.decision.category != Category::Deny)
       return variable.obstacle;
     if (plan.decision.category == Category::Allow ||
-        plan.decision.category == Category::Deny)
+        plan.decision.category == Category::Deny || plan.leader)
       return StringAttr::get(context, rule);
     StringRef source = plan.adopts        ? "its users"
                        : variable.hasData ? "its inputs"

@@ -21,7 +21,8 @@ using namespace amp;
 
 SmallVector<FloatFormat, 2>
 amp::transferFormats(const OperationPlan &plan, const OperationPlans &plans,
-                     llvm::function_ref<FloatFormat(unsigned)> formatOf) {
+                     llvm::function_ref<FloatFormat(unsigned)> formatOf,
+                     FloatFormat leader) {
   SmallVector<FloatFormat, 2> formats(plan.variables.size());
   for (auto [i, number] : llvm::enumerate(plan.operandVariables))
     if (number >= 0 && !plans.isConstant(plan.op->getOperand(i)))
@@ -36,6 +37,10 @@ amp::transferFormats(const OperationPlan &plan, const OperationPlans &plans,
     case Category::Promote:
     case Category::Follow:
     case Category::Clear:
+      if (plan.leader && int(number) == plan.mainVariable) {
+        format = leader;
+        break;
+      }
       if (variable.hasData)
         break;
       // Nothing but constants. Results go with the data; parameters stay.
@@ -229,8 +234,14 @@ public:
       visitTargets(results);
       return success();
     }
+    FloatFormat leader;
+    if (const OperationPlan *forward = plans.getLeader(*plan))
+      leader = getLatticeElementFor(getProgramPointAfter(op),
+                                    OperationPlans::getMainResult(*forward))
+                   ->getValue();
     SmallVector<FloatFormat, 2> formats = transferFormats(
-        *plan, plans, [&](unsigned i) { return operands[i]->getValue(); });
+        *plan, plans, [&](unsigned i) { return operands[i]->getValue(); },
+        leader);
     for (auto [result, number] :
          llvm::zip_equal(results, plan->resultVariables)) {
       if (number < 0 || !plan->variables[number].moves)

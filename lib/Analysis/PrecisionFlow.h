@@ -18,10 +18,12 @@
 namespace amp {
 
 /// The formats of an operation's type variables that move, from those of its
-/// operands; bottom where nothing is known yet. Monotonic.
+/// operands and of what leads it (bottom without); bottom where nothing is
+/// known yet. Monotonic.
 llvm::SmallVector<FloatFormat, 2>
 transferFormats(const OperationPlan &plan, const OperationPlans &plans,
-                llvm::function_ref<FloatFormat(unsigned)> formatOf);
+                llvm::function_ref<FloatFormat(unsigned)> formatOf,
+                FloatFormat leader);
 
 /// The formats of all values of a module that are float32, by data flow.
 class PrecisionFlow {

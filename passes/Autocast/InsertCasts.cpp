@@ -401,5 +401,6 @@ void InsertCastsPass::runOnOperation() {
   updateOperations();
   removeAnnotations(getOperation(),
                     {AMPDialect::kPrecision, AMPDialect::kResultTypes,
-                     AMPDialect::kArgumentTypes, AMPDialect::kOverflow});
+                     AMPDialect::kArgumentTypes, AMPDialect::kOverflow,
+                     AMPDialect::kPair});
 }

@@ -118,7 +118,9 @@ SmallVector<Value> convert(NodeBuilder &b, UnscaleOp op) {
   }
   // What is not finite stays so when it is multiplied.
   bool isTorch = op.getMode() == ScalerMode::Torch;
-  Expr found = findNonFinite(b, isTorch ? before : after);
+  Expr found;
+  if (!op.getFoundInf().use_empty())
+    found = findNonFinite(b, isTorch ? before : after);
   SmallVector<Value> results(after.begin(), after.end());
   results.push_back(found);
   return results;
@@ -238,12 +240,18 @@ SmallVector<Value> convert(NodeBuilder &b, GuardOp op) {
   return llvm::to_vector_of<Value>(choice->getResults());
 }
 
-/// The values get the types of the results, which users were built for.
-void replace(IRRewriter &rewriter, Operation *op, ValueRange values) {
-  for (auto [result, value] : llvm::zip_equal(op->getResults(), values))
+/// The values get the types of the results, which users were built for. Null is
+/// for what nobody uses.
+void replace(IRRewriter &rewriter, Operation *op,
+             MutableArrayRef<Value> values) {
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), values)) {
+    if (!value)
+      continue;
     if (value.getDefiningOp() && value.getType() != result.getType())
       value.setType(result.getType());
-  rewriter.replaceOp(op, values);
+    rewriter.replaceAllUsesWith(result, value);
+  }
+  rewriter.eraseOp(op);
 }
 
 } // namespace

@@ -54,10 +54,9 @@ LogicalResult AccumulateGradientsPass::accumulate(func::FuncOp main) {
     std::string name = getAccumulatorName(parameter.name);
     auto type = cast<RankedTensorType>(parameter.value.getType());
     Value accumulator = interface.addInput(
-        name,
-        DenseElementsAttr::get(
-            RankedTensorType::get(type.getShape(), builder.getF32Type()),
-            0.0f));
+        name, DenseElementsAttr::get(
+                  RankedTensorType::get(type.getShape(), builder.getF32Type()),
+                  0.0f));
     // Behind the gradient, which need not be kept any longer then.
     Value gradient = terminator->getOperand(parameter.gradient);
     builder.setInsertionPointAfterValue(gradient);

@@ -17,6 +17,8 @@
 #include "amp/Support/NearestName.h"
 #include "amp/Support/Quoted.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 
 namespace amp {
@@ -37,8 +39,13 @@ struct Initializer {
   Operation *op;
 };
 
+/// Those that are not state of the step already, as running statistics are.
 SmallVector<Initializer> findInitializers(func::FuncOp main) {
   SmallVector<Initializer> found;
+  llvm::StringSet<> states;
+  for (const auto &[input, output] :
+       getStatePairs(main->getParentOfType<ModuleOp>()))
+    states.insert(input);
   auto fields = main->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);
   auto inputs = fields ? fields.getAs<ArrayAttr>("input") : ArrayAttr();
   for (Operation &op : main.getBody().front()) {
@@ -56,7 +63,7 @@ SmallVector<Initializer> findInitializers(func::FuncOp main) {
         if (auto entry =
                 dyn_cast<DictionaryAttr>(inputs[argument.getArgNumber()]))
           name = entry.getAs<StringAttr>("name");
-      if (name)
+      if (name && !states.contains(name))
         found.push_back({name.getValue(), argument, input.getValue(), &op});
     }
   }
@@ -161,8 +168,15 @@ LogicalResult
 MakeParametersPass::explainNoParameters(func::FuncOp main,
                                         ArrayRef<Initializer> all,
                                         ArrayRef<Initializer> matching) {
-  if (all.empty())
+  if (all.empty()) {
+    SmallVector<StatePair> states =
+        getStatePairs(main->getParentOfType<ModuleOp>());
+    if (!states.empty())
+      return main.emitError()
+             << "trainable: the model is a training step already: "
+             << quoted(states.front().first) << " is state";
     return main.emitError("trainable: the model has no initializers");
+  }
   if (matching.empty()) {
     SmallVector<StringRef> names;
     for (const Initializer &initializer : all)

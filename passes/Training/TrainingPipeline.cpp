@@ -62,14 +62,14 @@ llvm::Error amp::checkTrainingOptions(const TrainingPipelineOptions &options) {
             expectThat(number == 0 || isPositive(number), option,
                        "a positive number, or 0 for none", number))
       return error;
-  if (llvm::Error error = expectThat(
-          options.averageDecay >= 0 && options.averageDecay < 1, "ema",
-          "a number from 0 to below 1", options.averageDecay))
+  if (llvm::Error error =
+          expectThat(options.averageDecay >= 0 && options.averageDecay < 1,
+                     "ema", "a number from 0 to below 1", options.averageDecay))
     return error;
   if (!options.recompute.empty())
     if (auto recompute = parseRecompute(options.recompute); !recompute)
-      return llvm::createStringError(
-          "recompute " + llvm::toString(recompute.takeError()));
+      return llvm::createStringError("recompute " +
+                                     llvm::toString(recompute.takeError()));
   if (auto rate = LearningRate::parse(options.schedule, 0); !rate)
     return rate.takeError();
   if (options.stochasticRounding && options.low != "bf16")

@@ -36,6 +36,11 @@ StringRef getOutputName(func::FuncOp graph, size_t position) {
   return getEntryName(graph, "output", position);
 }
 
+StringRef nameOfInput(BlockArgument input) {
+  auto graph = dyn_cast<func::FuncOp>(input.getOwner()->getParentOp());
+  return graph ? getInputName(graph, input.getArgNumber()) : StringRef();
+}
+
 void updateType(func::FuncOp graph) {
   Block &block = graph.getBody().front();
   graph.setFunctionType(
@@ -121,6 +126,15 @@ void eraseOutputs(func::FuncOp graph, const llvm::BitVector &erased) {
   graph.getBody().front().getTerminator()->eraseOperands(erased);
   eraseEntries(graph, "output", erased);
   updateType(graph);
+}
+
+void removeOutputs(func::FuncOp graph, Value value) {
+  Operation *terminator = graph.getBody().front().getTerminator();
+  llvm::BitVector erased(terminator->getNumOperands());
+  for (OpOperand &output : terminator->getOpOperands())
+    if (output.get() == value)
+      erased.set(output.getOperandNumber());
+  eraseOutputs(graph, erased);
 }
 
 void eraseInputs(func::FuncOp graph, const llvm::BitVector &erased) {

@@ -57,6 +57,12 @@ void addOutput(mlir::func::FuncOp graph, llvm::StringRef name,
 llvm::StringRef getInputName(mlir::func::FuncOp graph, size_t position);
 llvm::StringRef getOutputName(mlir::func::FuncOp graph, size_t position);
 
+/// The same of an argument.
+llvm::StringRef nameOfInput(mlir::BlockArgument input);
+
+/// Removes the outputs of a graph that are this value.
+void removeOutputs(mlir::func::FuncOp graph, mlir::Value value);
+
 /// Erases outputs of a graph.
 void eraseOutputs(mlir::func::FuncOp graph, const llvm::BitVector &erased);
 

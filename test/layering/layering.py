@@ -61,6 +61,7 @@ RULES: dict[str, frozenset[str]] = {
         "amp/Dialect",
         "amp/Passes/Training.h",
         "amp/Passes/Training.h.inc",
+        "amp/Passes/TrainingInfo.h",
     },
     "passes/Training/TrainingPipeline": AUTOCAST | {"amp/Dialect", "amp/Passes"},
     "passes/Pipelines": AUTOCAST | {"amp/Dialect", "amp/Passes"},

@@ -83,7 +83,7 @@ def raise_opset(source: Path, target: Path, opset: int) -> str:
     tools = build_dir() / "bin"
     script = (
         '"$0/amp-translate" --onnx-to-mlir "$1" |'
-        ' "$0/amp-opt" --onnx-infer-types --onnx-raise-opset=min-opset="$3" |'
+        ' "$0/amp-opt" --onnx-infer-types --onnx-raise-opset=preferred-opset="$3" |'
         ' "$0/amp-translate" --mlir-to-onnx -o "$2"'
     )
     done = subprocess.run(

@@ -21,9 +21,10 @@ import recompute_models
 from corpus import CorpusModel
 from onnx import TensorProto, helper, numpy_helper
 from recompute_models import chain, inputs_of, transformer
+from step_passes import run
 from test_gradients_corpus import REFUSED, differentiate, selected, weights_of, with_loss
-from test_training_steps import GOLDEN, run, train
 from tool import build_dir, is_full, onnx_amp
+from training import GOLDEN, train
 
 BASIC = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
 ALL = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL

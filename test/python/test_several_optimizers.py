@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from loss_scaling import bits, load, number
-from training_steps import TrainingStep, metadata, run_passes
+from step_passes import TrainingStep, metadata, run_passes
 
 F32 = np.float32
 SCENARIOS = load("scenarios.json")["scenarios"]

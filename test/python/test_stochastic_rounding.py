@@ -28,7 +28,7 @@ def mlp_step(rounding: bool, scaled: bool = False) -> onnx.ModelProto:
     ]
     passes.append(
         f"--amp-attach-optimizer=optimizer=adamw lr={RECORD['lr']} "
-        f"weight-decay={RECORD['weight_decay']} {scale} dynamic=false"
+        f"weight-decay={RECORD['weight_decay']} {scale}"
     )
     if rounding:
         passes.append("--amp-stochastic-rounding")

@@ -118,9 +118,7 @@ def test_overflow_in_a_batch(mode: str) -> None:
     """A step that is skipped spoils running statistics in PyTorch, and not in mode `safe`."""
     model = cnn_in_inference_form()
     model.graph.input.append(helper.make_tensor_value_info("scale", TensorProto.FLOAT, []))
-    step = make_step(
-        model, f"scaler-mode={mode}", extra=f"seed=scale scaler-mode={mode}"
-    )
+    step = make_step(model, f"scaler-mode={mode}", extra=f"seed=scale scaler-mode={mode}")
     good, bad = batches(2)
     bad["x"][3, 5] = np.inf
     run = Run(step)

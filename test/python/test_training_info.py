@@ -14,8 +14,9 @@ import onnx
 import pytest
 from lossless import differences
 from running import run_in_onnxruntime
-from test_training_steps import GOLDEN, RECORDS, make_step, settings_of
+from step_passes import make_golden_step, settings_of
 from tool import amp_opt, amp_translate, onnx_amp
+from training import GOLDEN, RECORDS
 from training_info import Step, Training, combined_models
 from training_models import (
     ADAM,
@@ -280,7 +281,7 @@ def training_pipeline(model: str, optimizer: str, low: str) -> str:
 )
 def test_steps_as_training_info(model: str, optimizer: str, low: str, tmp_path: Path) -> None:
     """The steps that follow PyTorch, in this form, give the same losses bit for bit."""
-    flat = Step(make_step(model, optimizer, low, "", tmp_path))
+    flat = Step(make_golden_step(model, optimizer, low))
     source = GOLDEN / f"{model}.onnx"
     text = amp_translate().run("--onnx-to-mlir", source).expect_success().stdout
     pipeline = training_pipeline(model, optimizer, low)
@@ -348,7 +349,8 @@ def test_loss_scaling(tmp_path: Path) -> None:
     passes = (
         "onnx-infer-types,amp-make-parameters{loss=loss},amp-autocast{policy=training low=fp16},"
         "amp-to-onnx,amp-differentiate{loss=loss seed=scale},"
-        "amp-attach-optimizer{optimizer=adamw seed=scale clip-norm=1},amp-to-onnx,onnx-infer-types"
+        "amp-attach-optimizer{optimizer=adamw seed=scale clip-norm=1},amp-attach-scaler{seed=scale},"
+        "amp-to-onnx,onnx-infer-types"
     )
     text = amp_translate().run("--onnx-to-mlir", tmp_path / "in.onnx").expect_success().stdout
 

@@ -14,6 +14,7 @@
 #include "Graphviz.h"
 #include "Messages.h"
 #include "ModelFile.h"
+#include "OrtTraining.h"
 #include "PolicyArgument.h"
 #include "Preparation.h"
 #include "ProgressLine.h"
@@ -24,6 +25,7 @@
 
 #include "amp/Analysis/CostModel.h"
 #include "amp/Dialect/AMP/Annotations.h"
+#include "amp/Dialect/ONNX/NodeBuilder.h"
 #include "amp/Passes/Lowering.h"
 #include "amp/Passes/Pipelines.h"
 #include "amp/Support/Quoted.h"
@@ -78,6 +80,7 @@ struct ConvertOptions {
   /// With data, if nodes are searched for.
   std::optional<SearchOptions> search;
   EngineOptions engine;
+  OrtTrainingOptions training;
 
   bool runsModel() const { return search || !calibrationData.empty(); }
 };
@@ -246,6 +249,16 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
           arguments.getLastArg(option)->getOption().getPrefixedName() +
           " expects a file, but got ''");
   }
+  std::optional<OrtTrainingOptions> training = readOrtTraining(arguments);
+  if (!training)
+    return ExitUsage;
+  options.training = std::move(*training);
+  if (options.training.scalesLoss) {
+    if (options.ioTypes == IOTypes::Lower)
+      return wrongUsage("--loss-scale expects inputs to keep their types, but "
+                        "got --no-keep-io-types");
+    options.ioTypes = IOTypes::Keep;
+  }
   if (int code = checkOutputNames(options))
     return code;
   if (int code = readDataOptions(arguments, options))
@@ -352,6 +365,33 @@ static LogicalResult runOnData(ModuleOp module, const ConvertOptions &options,
   return success();
 }
 
+/// Rewrites what is left of the amp dialect, and what else was asked for.
+static LogicalResult lowerToONNX(ModuleOp module,
+                                 const ConvertOptions &options) {
+  PassManager lower(module.getContext());
+  lower.enableVerifier(false);
+  lower.addPass(createConvertAMPToONNX());
+  addOrtLowering(lower, options.training);
+  if (failed(lower.run(module)))
+    return failure();
+  return verify(module);
+}
+
+/// What is done to a training model without casts.
+static LogicalResult prepareAndLower(ModuleOp module,
+                                     const PreparationOptions &preparation,
+                                     const ConvertOptions &options) {
+  if (failed(prepare(module, preparation)))
+    return failure();
+  removeAnnotations(module);
+  PassManager scale(module.getContext());
+  scale.enableVerifier(false);
+  addLossScaling(scale, options.training);
+  if (failed(scale.run(module)))
+    return failure();
+  return lowerToONNX(module, options);
+}
+
 static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
                                ConversionReport &report, std::string &drawing) {
   AutocastPipelineOptions autocast;
@@ -361,25 +401,21 @@ static LogicalResult runPasses(ModuleOp module, const ConvertOptions &options,
   // The result is verified once, in the end.
   PassManager decide(module.getContext());
   decide.enableVerifier(false);
+  addLossScaling(decide, options.training);
   buildAutocastPipeline(decide, autocast);
   decide.addPass(createMergeCasts());
   if (failed(decide.run(module)))
     return failure();
   if (options.draws())
     drawing = drawGraph(module, options.input);
-  if (options.needsReasons() || options.runsModel()) {
+  if (options.needsReasons() || options.runsModel() || options.training.any()) {
     // The reasons are strings of the context, which stay.
     if (options.needsReport())
       report.collectAfter(module);
     removeAnnotations(module);
   }
 
-  PassManager lower(module.getContext());
-  lower.enableVerifier(false);
-  lower.addPass(createConvertAMPToONNX());
-  if (failed(lower.run(module)))
-    return failure();
-  return verify(module);
+  return lowerToONNX(module, options);
 }
 
 /// Joins what training_info adds to the model with it, if anything is to be
@@ -517,14 +553,17 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
   errors.setSubject("");
 
   std::string drawing;
+  PreparationOptions preparation = {options.dtype,    options.policy,
+                                    options.keepOps,  options.keepNodes,
+                                    options.mayRaise, options.maxOpset};
+  preparation.minOpset =
+      options.training.lowersOrt ? onnx::NodeBuilder::kMinOpset : minOpset;
   if (options.dtype != "none") {
     warnOfUnmatched(module, options.keepOps, options.keepNodes);
     warnOfUnmatched(module, options.policy);
     errors.setSubject(quoted(options.input));
     progress.begin("deciding");
-    if (failed(prepare(module, {options.dtype, options.policy, options.keepOps,
-                                options.keepNodes, options.mayRaise,
-                                options.maxOpset, minOpset})))
+    if (failed(prepare(module, preparation)))
       return ExitFailure;
     if (options.runsModel() &&
         failed(runOnData(module, options, report, progress)))
@@ -533,21 +572,23 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
     if (failed(runPasses(module, options, report, drawing)) ||
         failed(training.end(module, options.toStep)))
       return ExitFailure;
-    errors.setSubject("");
   } else {
     errors.setSubject(quoted(options.input));
-    PreparationOptions preparation;
-    preparation.maxOpset = options.maxOpset;
-    preparation.minOpset = minOpset;
-    if (training.isActive() && (failed(prepare(module, preparation)) ||
+    PreparationOptions joint;
+    joint.maxOpset = options.maxOpset;
+    joint.minOpset = minOpset;
+    if (training.isActive() && (failed(prepare(module, joint)) ||
                                 failed(training.end(module, options.toStep))))
       return ExitFailure;
-    errors.setSubject("");
+    if (options.training.any() &&
+        failed(prepareAndLower(module, preparation, options)))
+      return ExitFailure;
     if (options.needsReport())
       report.collectAfter(module);
     if (options.draws())
       drawing = drawGraph(module, options.input);
   }
+  errors.setSubject("");
   std::string picture;
   if (!options.svg.empty()) {
     llvm::Expected<std::string> svg = layOutGraph(layout, drawing);

@@ -231,21 +231,28 @@ def stochastic_rounding : Switch<"stochastic-rounding", [TrainGraphOption],
     "copy, and updates are rounded at random">;
 
 defm loss_scale : Setting<"loss-scale", "dynamic|static=NUMBER|none",
-    [TrainGraphOption],
+    [ConvertOption, TrainGraphOption],
     "What the loss is multiplied by, so that gradients do not\n"
-    "vanish (default: dynamic for fp16, else none)">;
-defm scaler_mode : Setting<"scaler-mode", "torch|safe", [TrainGraphOption],
+    "vanish (default: dynamic for fp16, else none; of convert\n"
+    "none: it scales the loss of ONNX Runtime's training\n"
+    "models, whose optimizer models skip steps with gradients\n"
+    "that are not finite)">;
+defm scaler_mode : Setting<"scaler-mode", "torch|safe",
+    [ConvertOption, TrainGraphOption],
     "What scaling does (default: safe)\n"
     "torch: bit for bit what torch.amp.GradScaler does\n"
     "safe:  gradients must be finite after unscaling, too, and\n"
     "       the scale has bounds">;
 defm init_scale : Setting<"init-scale", "NUMBER", [TrainGraphOption],
     "The dynamic scale of the first step (default: 65536)">;
-defm growth_factor : Setting<"growth-factor", "NUMBER", [TrainGraphOption],
+defm growth_factor : Setting<"growth-factor", "NUMBER",
+    [ConvertOption, TrainGraphOption],
     "What the dynamic scale grows by (default: 2)">;
-defm backoff_factor : Setting<"backoff-factor", "NUMBER", [TrainGraphOption],
+defm backoff_factor : Setting<"backoff-factor", "NUMBER",
+    [ConvertOption, TrainGraphOption],
     "What it is multiplied by after an overflow (default: 0.5)">;
-defm growth_interval : Setting<"growth-interval", "N", [TrainGraphOption],
+defm growth_interval : Setting<"growth-interval", "N",
+    [ConvertOption, TrainGraphOption],
     "Steps without overflow after which it grows\n"
     "(default: 2000)">;
 
@@ -257,6 +264,10 @@ defm form : Setting<"form", "training-info|flat",
     "               description of its training\n"
     "flat:          a step that any runtime runs: state goes in\n"
     "               and comes out, paired by the metadata amp.state">;
+
+def lower_ort : Switch<"lower-ort", [ConvertOption],
+    "Rewrite ONNX Runtime's operators, those of its training\n"
+    "artifacts among them, with ONNX's own">;
 
 //===----------------------------------------------------------------------===//
 // Data

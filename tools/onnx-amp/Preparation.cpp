@@ -7,6 +7,7 @@
 #include "Preparation.h"
 
 #include "amp/Passes/Lowering.h"
+#include "amp/Passes/Training.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -19,9 +20,9 @@ LogicalResult amp::prepare(ModuleOp module, const PreparationOptions &options) {
   // What moves how many bytes is a matter of shapes, which models rarely say;
   // so is what some rules ask, and what some nodes mean in a later opset.
   manager.addPass(createInferTypes());
-  if (options.mayRaise || options.minOpset != 0) {
+  if (options.mayRaise || options.minOpset > 0) {
     RaiseOpsetOptions raise;
-    // No operator needs another opset for tf32.
+    // Nothing needs another opset for float32's own sake.
     raise.low = options.mayRaise ? options.low : "tf32";
     raise.policy = options.mayRaise ? options.policy : "tf32";
     raise.minOpset = options.minOpset;
@@ -30,5 +31,6 @@ LogicalResult amp::prepare(ModuleOp module, const PreparationOptions &options) {
     raise.keepNodes.assign(options.keepNodes.begin(), options.keepNodes.end());
     manager.addPass(createRaiseOpset(std::move(raise)));
   }
+  manager.addPass(createPairGradients());
   return manager.run(module);
 }

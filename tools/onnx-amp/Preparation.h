@@ -21,11 +21,12 @@ struct PreparationOptions {
   /// Raise the opset where operators need that, up to this one (0: any).
   bool mayRaise = false;
   int64_t maxOpset = 0;
-  /// Raise it to this one anyway (0: to none).
+  /// Raise the opset to this one if it is earlier (0: none).
   int64_t minOpset = 0;
 };
 
-/// Infers types and shapes, and raises the opset. Fails with a diagnostic.
+/// Infers types and shapes, raises the opset, and pairs the gradients of a
+/// differentiated graph with their forward operations. Fails with a diagnostic.
 llvm::LogicalResult prepare(mlir::ModuleOp module,
                             const PreparationOptions &options);
 

@@ -218,8 +218,7 @@ static int readPipelineOptions(const llvm::opt::InputArgList &arguments,
   if (int code = readNumberInto(arguments, OPT_ema, 0, pipeline.averageDecay))
     return code;
   pipeline.groups = ArrayRef(arguments.getAllArgValues(OPT_group));
-  pipeline.schedule =
-      arguments.getLastArgValue(OPT_schedule, "constant").str();
+  pipeline.schedule = arguments.getLastArgValue(OPT_schedule, "constant").str();
   pipeline.counters = arguments.hasArg(OPT_counters);
   if (int code = readTrainingForm(arguments, pipeline))
     return code;
@@ -370,8 +369,8 @@ int amp::runTrainGraph(const llvm::opt::InputArgList &arguments) {
   bool isTwo = !options.applyOutput.empty();
   ModuleOp apply = isTwo ? module.clone() : ModuleOp();
   std::string remark, same;
-  if (failed(makeStep(module, options, isTwo ? "accumulate" : "both",
-                      remark)) ||
+  if (failed(
+          makeStep(module, options, isTwo ? "accumulate" : "both", remark)) ||
       (isTwo && failed(makeStep(apply, options, "apply", same))))
     return ExitFailure;
   errors.setSubject("");
@@ -380,7 +379,8 @@ int amp::runTrainGraph(const llvm::opt::InputArgList &arguments) {
   exportOptions.externalData = options.externalData;
   exportOptions.durable = options.durable;
   exportOptions.inputs = std::move(dataFiles);
-  if ((isTwo && failed(writeModel(apply, options.applyOutput, exportOptions))) ||
+  if ((isTwo &&
+       failed(writeModel(apply, options.applyOutput, exportOptions))) ||
       failed(writeModel(module, options.output, exportOptions)))
     return ExitFailure;
   setOutputsCommitted();

@@ -38,6 +38,11 @@
 // was measured to be too large, or is by bounds or statistics that the program
 // has, or if by these its errors would count for too much (docs/numerics.md).
 //
+// A forward operation and what its gradient is made of (`amp.pair`) run in one
+// format: that of the forward operation, by its category and its inputs;
+// float32 where the policy denies one of them, or something else keeps it
+// there.
+//
 // What meets in a region operation (branches, initial and carried values) or in
 // a function (its callers) is joined, to a fixpoint. Code that never runs has
 // to type-check as well, so every branch counts as taken. A constant adopts the

@@ -36,7 +36,8 @@ def AnnotatePrecision : Pass<"amp-annotate-precision", "::mlir::ModuleOp"> {
     except that functions are copied whose calls disagree. The attributes are described with the `amp` dialect; those of an earlier run
     are replaced. Measured ranges (`amp.ranges`, `amp.argument_ranges`) and
     `amp.keep`, where they are, count; so does what RangeOpInterface knows of
-    bounds and of statistics (docs/numerics.md).
+    bounds and of statistics (docs/numerics.md), and `amp.pair`: a gradient goes
+    with its forward operation.
 
     A private function that only calls refer to gets a body for each kind of
     call: calls for which the same is decided inside share one, the first ones
@@ -115,7 +116,8 @@ def InsertCasts : Pass<"amp-insert-casts", "::mlir::ModuleOp"> {
     Gives results, block arguments and functions the element types that the
     annotations ask for, and casts every operand that is then of another type
     than its operation wants. The annotations `amp.precision`,
-    `amp.result_types`, `amp.argument_types` and `amp.overflow` are consumed.
+    `amp.result_types`, `amp.argument_types`, `amp.overflow` and `amp.pair` are
+    consumed.
 
     A value has one cast for each type, right after its definition (at the start
     of the block for an argument), whatever regions its users are in. A constant

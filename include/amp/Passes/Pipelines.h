@@ -232,8 +232,7 @@ struct TrainingPipelineOptions
       llvm::cl::desc("How many batches a step adds up gradients of"),
       llvm::cl::init(1)};
   Option<std::string> part{
-      *this, "part",
-      llvm::cl::desc("With several: both, accumulate or apply"),
+      *this, "part", llvm::cl::desc("With several: both, accumulate or apply"),
       llvm::cl::init("both")};
 
   // amp-stochastic-rounding

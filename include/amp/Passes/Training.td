@@ -150,7 +150,7 @@ def MakeParameters : Pass<"amp-make-parameters", "::mlir::ModuleOp"> {
     the same name, with the initializer as default: a step reads them as state,
     and autocast casts them where it would round a constant. What is state is
     float32: those in 16 bits are widened, and cast back where they are read.
-    Running statistics of BatchNormalization stay.
+    Running statistics of BatchNormalization stay, and what is state already.
 
     Before, with `loss=loss`:
 
@@ -702,6 +702,113 @@ def Recompute : Pass<"amp-recompute", "::mlir::ModuleOp"> {
                "NAME=SIZE: what a dynamic dimension of this name is taken "
                "for">,
   ];
+}
+
+def PairGradients : Pass<"onnx-pair-gradients", "::mlir::ModuleOp"> {
+  let summary = "Find the forward operations of a differentiated graph's gradients";
+  let description = [{
+    In the main graph of a model that ONNX Runtime has differentiated, gives a
+    number (`amp.pair`) to each forward operation and to what its gradient is
+    made of: gradient operators (ConvGrad), products and other arithmetic, by
+    the names that ONNX Runtime gives them, else by the values that they share.
+    amp-annotate-precision has them run in one format.
+
+    Before:
+
+    ```mlir
+    %y = "onnx.Relu"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %dx = onnx.Custom "com.microsoft" "ReluGrad"(%dy, %y) : ...
+    ```
+
+    After:
+
+    ```mlir
+    %y = "onnx.Relu"(%x) {amp.pair = 0} : (tensor<4xf32>) -> tensor<4xf32>
+    %dx = onnx.Custom "com.microsoft" "ReluGrad"(%dy, %y) : ... {amp.pair = 0}
+    ```
+  }];
+  let dependentDialects = ["::amp::AMPDialect", "::amp::onnx::ONNXDialect"];
+}
+
+def ScaleOrtLoss : Pass<"onnx-scale-ort-loss", "::mlir::ModuleOp"> {
+  let summary = "Loss scaling in ONNX Runtime's training artifacts";
+  let description = [{
+    In a training model, multiplies the gradient of the loss, an initializer
+    `LOSS_grad`, by the scale, and unscales gradients, in float32, where
+    InPlaceAccumulatorV2 adds them up. What is not finite stays so in the sums.
+    The scale is state: `loss_scale` and `amp.growth_tracker` are inputs, and
+    their next values outputs, beside `amp.found_inf`. With `static` it is a
+    constant, and nothing is added to inputs and outputs.
+
+    In an optimizer model, AdamWOptimizer and SGDOptimizerV2 get an
+    `update_signal` that is false if an element of a gradient is not finite:
+    nothing is updated then, and ONNX Runtime does not count the step.
+
+    ONNX Runtime's training API feeds an optimizer model with what it knows and
+    nothing else: this is why gradients are unscaled in the training model.
+    Clipping, which is in the optimizer model, sees true gradients.
+
+    Before:
+
+    ```mlir
+    %one = onnx.Initializer <dense<1.0> : tensor<f32>> : tensor<f32> {onnx.outputs = ["loss_grad"]}
+    %g = onnx.Custom "com.microsoft" "SoftmaxCrossEntropyLossGrad"(%one, ...) : ...
+    %ok = onnx.Custom "com.microsoft" "InPlaceAccumulatorV2"(%buffer, %dw, %reset) : ...
+    ```
+
+    After:
+
+    ```mlir
+    %one = onnx.Initializer <dense<1.0> : tensor<f32>> : tensor<f32> {onnx.outputs = ["loss_grad"]}
+    %seed = amp.scale %one by %loss_scale : tensor<f32> to tensor<f32>
+    %g = onnx.Custom "com.microsoft" "SoftmaxCrossEntropyLossGrad"(%seed, ...) : ...
+    %u, %found_inf = amp.unscale safe %dw by %loss_scale : ...
+    %new_scale, %new_tracker = amp.update_scale safe %loss_scale, %tracker after %found_inf
+    %ok = onnx.Custom "com.microsoft" "InPlaceAccumulatorV2"(%buffer, %u, %reset) : ...
+    ```
+  }];
+  let dependentDialects = ["::amp::AMPDialect", "::amp::onnx::ONNXDialect"];
+  let options = [
+    Option<"staticScale", "static", "double", /*default=*/"0",
+           "The scale (0: dynamic)">,
+    Option<"scalerMode", "scaler-mode", "std::string", /*default=*/"\"safe\"",
+           "torch or safe, as in amp.update_scale">,
+    Option<"growthFactor", "growth-factor", "double", /*default=*/"2",
+           "As in amp.update_scale">,
+    Option<"backoffFactor", "backoff-factor", "double", /*default=*/"0.5",
+           "As in amp.update_scale">,
+    Option<"growthInterval", "growth-interval", "int64_t",
+           /*default=*/"2000", "As in amp.update_scale">,
+  ];
+}
+
+def LowerOrt : Pass<"onnx-lower-ort", "::mlir::ModuleOp"> {
+  let summary = "ONNX Runtime's training operators, as ONNX's own";
+  let description = [{
+    Rewrites the operators of `com.microsoft` in the main graph, those of ONNX
+    Runtime's training artifacts among them, with operators of ai.onnx (opset 18
+    at least: `onnx-raise-opset` goes before). Any runtime runs the result.
+
+    What operators change in place becomes outputs, paired with the inputs that
+    they are the next values of (`amp.state`): accumulated gradients of a
+    training model, instead of the flags that it has; parameters and moments of
+    an optimizer model, which stay sequences. Fails for an operator that is not
+    known.
+
+    Before:
+
+    ```mlir
+    %dx = onnx.Custom "com.microsoft" "ReluGrad"(%dy, %x) : ...
+    ```
+
+    After:
+
+    ```mlir
+    %positive = "onnx.Greater"(%x, %zero) : ...
+    %dx = "onnx.Where"(%positive, %dy, %zero) : ...
+    ```
+  }];
+  let dependentDialects = ["::amp::onnx::ONNXDialect"];
 }
 
 #endif // AMP_PASSES_TRAINING

@@ -195,6 +195,13 @@ LogicalResult AMPDialect::verifyOperationAttribute(Operation *op,
     return verifyRanges(op, attribute, op->getNumResults());
   if (name == kArgumentRanges)
     return verifyArgumentRanges(op, attribute);
+  if (name == kPair) {
+    auto number = dyn_cast<IntegerAttr>(value);
+    if (number && number.getType().isSignlessInteger(64))
+      return success();
+    return op->emitOpError()
+           << "expects '" << kPair << "' to be an i64, but got " << value;
+  }
   if (name == kTransparent) {
     if (isa<UnitAttr>(value))
       return success();

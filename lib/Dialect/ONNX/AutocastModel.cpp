@@ -83,7 +83,7 @@ bool isIdentityCast(Operation *op) {
 struct Model : AutocastOpInterface::FallbackModel<Model> {
   StringRef getAutocastDomain(Operation *op) const {
     if (auto custom = dyn_cast<CustomOp>(op))
-      return custom.getDomainName();
+      return getOperatorDomain(custom);
     const OperatorInfo *info = lookupOperator(op->getName());
     return info ? StringRef(info->domain) : StringRef();
   }

@@ -7,7 +7,6 @@
 #include "ContribSchemas.h"
 
 #include "amp/Dialect/ONNX/ElementType.h"
-#include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -50,6 +49,35 @@ llvm::StringMap<std::pair<int, TypeSet>> parseVariables(StringRef text) {
   return variables;
 }
 
+/// "0", "2:0", "=0" or "" of an output's shape.
+ShapeRule parseShape(StringRef text) {
+  ShapeRule rule;
+  if (text.empty())
+    rule.kind = ShapeRule::Scalar;
+  else
+    rule.kind = text.consume_front("=") ? ShapeRule::Elements
+                : text.contains(':')    ? ShapeRule::Length
+                                        : ShapeRule::Like;
+  auto [input, dimension] = text.split(':');
+  input.getAsInteger(10, rule.input);
+  dimension.getAsInteger(10, rule.dimension);
+  return rule;
+}
+
+/// "T[0], T?, -" without shapes, which are added to `shapes`.
+std::string takeShapes(StringRef text, SmallVectorImpl<ShapeRule> &shapes) {
+  std::string plain;
+  SmallVector<StringRef> entries;
+  text.split(entries, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef entry : entries) {
+    auto [front, rest] = entry.split('[');
+    auto [shape, end] = rest.split(']');
+    shapes.push_back(entry.contains('[') ? parseShape(shape) : ShapeRule());
+    plain += (plain.empty() ? "" : ",") + front.str() + end.str();
+  }
+  return plain;
+}
+
 /// "T, T?, -" by those variables.
 std::vector<Parameter>
 parseParameters(StringRef text,
@@ -72,8 +100,8 @@ parseParameters(StringRef text,
   return parameters;
 }
 
-llvm::StringMap<Schema> parseSchemas() {
-  llvm::StringMap<Schema> schemas;
+llvm::StringMap<ContribSchema> parseSchemas() {
+  llvm::StringMap<ContribSchema> schemas;
   SmallVector<StringRef> lines;
   StringRef(kText).split(lines, '\n');
   for (StringRef line : lines) {
@@ -84,12 +112,13 @@ llvm::StringMap<Schema> parseSchemas() {
     auto [name, rest] = signature.split('(');
     auto [inputs, outputs] = rest.split(") -> (");
     auto variables = parseVariables(types);
-    Schema schema;
+    ContribSchema schema;
     schema.domain = "com.microsoft";
     schema.name = name.str();
     schema.sinceVersion = 1;
     schema.inputs = parseParameters(inputs, variables);
-    schema.outputs = parseParameters(outputs.rtrim(")"), variables);
+    schema.outputs = parseParameters(
+        takeShapes(outputs.rtrim(")"), schema.shapes), variables);
     schemas[name] = std::move(schema);
   }
   return schemas;
@@ -122,20 +151,31 @@ bool agrees(Operation *op, const Schema &schema) {
 
 } // namespace
 
-const Schema *lookupContribSchema(StringRef name) {
-  static const llvm::StringMap<Schema> schemas = parseSchemas();
+const ContribSchema *lookupContribSchema(StringRef name) {
+  static const llvm::StringMap<ContribSchema> schemas = parseSchemas();
   auto found = schemas.find(name);
   return found == schemas.end() ? nullptr : &found->second;
 }
 
-const Schema *getTypeSchema(Operation *op) {
+StringRef getOperatorDomain(CustomOp op) {
+  StringRef domain = op.getDomainName();
+  if ((domain.empty() || domain == "ai.onnx") &&
+      !lookupOperator(/*domain=*/"", op.getOpType()) &&
+      lookupContribSchema(op.getOpType()))
+    return "com.microsoft";
+  return domain;
+}
+
+const ContribSchema *getContribSchema(Operation *op) {
   auto custom = dyn_cast<CustomOp>(op);
-  if (!custom)
-    return getSchema(op);
-  if (custom.getDomainName() != "com.microsoft")
+  if (!custom || getOperatorDomain(custom) != "com.microsoft")
     return nullptr;
-  const Schema *schema = lookupContribSchema(custom.getOpType());
+  const ContribSchema *schema = lookupContribSchema(custom.getOpType());
   return schema && agrees(op, *schema) ? schema : nullptr;
+}
+
+const Schema *getTypeSchema(Operation *op) {
+  return isa<CustomOp>(op) ? getContribSchema(op) : getSchema(op);
 }
 
 } // namespace amp::onnx

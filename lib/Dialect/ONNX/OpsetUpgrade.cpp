@@ -13,6 +13,7 @@
 
 #include "amp/Dialect/ONNX/OpsetUpgrade.h"
 
+#include "ContribSchemas.h"
 #include "IntegerAttributes.h"
 
 #include "amp/Dialect/ONNX/ElementType.h"
@@ -402,10 +403,15 @@ std::string checkSchema(Operation *op, const Schema &schema) {
 } // namespace
 
 std::string explainNoUpgrade(Operation *op, int64_t from, int64_t to) {
-  if (auto custom = dyn_cast<CustomOp>(op))
-    return custom.getDomainName().empty() || custom.getDomainName() == "ai.onnx"
+  if (auto custom = dyn_cast<CustomOp>(op)) {
+    StringRef domain = getOperatorDomain(custom);
+    // ONNX Runtime has it at every opset, and ONNX the same since 17.
+    bool isBorrowed = custom.getOpType() == "LayerNormalization" &&
+                      lookupSchema("", custom.getOpType(), to);
+    return (domain.empty() || domain == "ai.onnx") && !isBorrowed
                ? "its operator is not known"
                : "";
+  }
   const OperatorInfo *info = lookupOperator(op->getName());
   if (!info || !info->domain.empty())
     return "";

@@ -330,26 +330,73 @@ Type withSchemaElement(Type type, OpResult result) {
   return type;
 }
 
-/// The element types of an operator without inference function, as far as its
-/// inputs say them.
+/// The dimensions that a rule gives an output; none if they are not known.
+std::optional<RankedTensorType> shapeOf(const ShapeRule &rule, CustomOp op,
+                                        Type element, ShapeValues &values) {
+  Value input;
+  for (auto [position, operand] :
+       llvm::zip_equal(inputPositions(op), op->getOperands()))
+    if (position == rule.input)
+      input = operand;
+  auto like =
+      input ? dyn_cast<RankedTensorType>(input.getType()) : RankedTensorType();
+  switch (rule.kind) {
+  case ShapeRule::Unknown:
+    return std::nullopt;
+  case ShapeRule::Scalar:
+    return RankedTensorType::get({}, element);
+  case ShapeRule::Like:
+    if (like)
+      return RankedTensorType::get(like.getShape(), element,
+                                   like.getEncoding());
+    return std::nullopt;
+  case ShapeRule::Length:
+    if (like && rule.dimension < like.getRank())
+      return RankedTensorType::get(like.getDimSize(rule.dimension), element);
+    return std::nullopt;
+  case ShapeRule::Elements: {
+    const ::onnx::TensorShapeProto *sizes =
+        input ? values.lookup(input) : nullptr;
+    if (!sizes)
+      return std::nullopt;
+    SmallVector<int64_t> shape;
+    for (const auto &size : sizes->dim())
+      shape.push_back(size.has_dim_value() && size.dim_value() >= 0
+                          ? size.dim_value()
+                          : ShapedType::kDynamic);
+    return RankedTensorType::get(shape, element);
+  }
+  }
+  llvm_unreachable("a kind");
+}
+
+/// The types of an operator without inference function, as far as its inputs
+/// say them.
 void Inferrer::inferCustom(CustomOp op) {
-  const Schema *schema = getTypeSchema(op);
+  const ContribSchema *schema = getContribSchema(op);
   if (!schema)
     return;
   for (auto [position, result] :
        llvm::zip_equal(outputPositions(op), op->getResults())) {
     const Parameter *output = schema->outputAt(position);
-    if (!isUnknown(result.getType()) || !output || output->typeVariable < 0)
+    if (!output || output->typeVariable < 0)
       continue;
-    for (auto [inputPosition, operand] :
-         llvm::zip_equal(inputPositions(op), op->getOperands())) {
-      const Parameter *input = schema->inputAt(inputPosition);
-      FloatType element = amp::getFloatElementType(operand.getType());
-      if (input && input->typeVariable == output->typeVariable && element) {
-        refine(result, UnrankedTensorType::get(element));
-        break;
+    if (isUnknown(result.getType()))
+      for (auto [inputPosition, operand] :
+           llvm::zip_equal(inputPositions(op), op->getOperands())) {
+        const Parameter *input = schema->inputAt(inputPosition);
+        FloatType element = amp::getFloatElementType(operand.getType());
+        if (input && input->typeVariable == output->typeVariable && element) {
+          refine(result, UnrankedTensorType::get(element));
+          break;
+        }
       }
-    }
+    FloatType element = amp::getFloatElementType(result.getType());
+    if (!options.shapes || !element || position >= schema->shapes.size())
+      continue;
+    if (std::optional<RankedTensorType> shape =
+            shapeOf(schema->shapes[position], op, element, shapeValues))
+      refine(result, *shape);
   }
 }
 

@@ -233,3 +233,11 @@ func.func @outputs_without_names() attributes {amp.micro_outputs = [1]} {
 func.func @parameters_without_list() attributes {amp.parameters = "w"} {
   return
 }
+
+// -----
+
+func.func @pair(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{expects 'amp.pair' to be an i64, but got unit}}
+  %0 = t.relu %x {amp.pair} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

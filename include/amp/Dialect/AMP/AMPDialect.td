@@ -36,6 +36,7 @@ def AMP_Dialect : Dialect {
     | `amp.ranges` | an operation | array: per result the largest absolute value, an `f64`, that was measured on calibration data; `unit` where nothing was |
     | `amp.argument_ranges` | a function | array: the same per argument |
     | `amp.keep` | an operation with AutocastOpInterface | string: why it, and all in its regions, keeps its types |
+    | `amp.pair` | an operation with AutocastOpInterface | `i64`: operations of one number, a forward operation and what its gradient is made of, run in one format |
     | `amp.parameters` | a function | array of strings: the names of the arguments that are trained, from `amp-make-parameters` on |
     | `amp.micro_batches` | a function | `i64`: how many micro-batches a step averages its gradients over, from `amp-differentiate` to `amp-split-step` |
     | `amp.micro_outputs` | the same | array of strings: the names of the outputs that each micro-batch has, from `amp-accumulate-gradients` to `amp-split-step` |
@@ -45,7 +46,7 @@ def AMP_Dialect : Dialect {
     is a property of the program from then on, for whatever lowers the operation.
     The next three are for people and reports. The next three come from
     measurements, before `amp-annotate-precision`, which reads them and leaves
-    them.
+    them. `amp.pair` is read there too, and gone after `amp-insert-casts`.
   }];
 
   let useDefaultAttributePrinterParser = 1;
@@ -66,6 +67,7 @@ def AMP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kArgumentRanges =
         "amp.argument_ranges";
     static constexpr ::llvm::StringLiteral kKeep = "amp.keep";
+    static constexpr ::llvm::StringLiteral kPair = "amp.pair";
     static constexpr ::llvm::StringLiteral kParameters = "amp.parameters";
     static constexpr ::llvm::StringLiteral kMicroBatches = "amp.micro_batches";
     static constexpr ::llvm::StringLiteral kMicroOutputs = "amp.micro_outputs";

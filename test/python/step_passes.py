@@ -13,6 +13,7 @@ import onnx
 import onnxruntime
 from onnx import numpy_helper
 from tool import build_dir
+from training import GOLDEN, RECORDS
 
 
 def run_passes(model: onnx.ModelProto | Path, *passes: str) -> onnx.ModelProto:
@@ -33,6 +34,34 @@ def run_passes(model: onnx.ModelProto | Path, *passes: str) -> onnx.ModelProto:
     onnx.checker.check_model(step, full_check=True)
     assert {entry.domain for entry in step.opset_import} == {""}
     return step
+
+
+def run(command: list[str | Path], data: bytes) -> bytes:
+    """What a tool writes to standard output."""
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()[:2000]
+    return done.stdout
+
+
+def settings_of(record: dict[str, Any]) -> tuple[str, list[str]]:
+    """The options of amp-attach-optimizer for an optimizer of PyTorch's."""
+    values = {"momentum": record.get("momentum"), "eps": record.get("eps")}
+    values["beta1"], values["beta2"] = record.get("betas", (None, None))
+    names = [f"{name}={value}" for name, value in values.items() if value is not None]
+    return f"lr={record['lr']} weight-decay={record['weight_decay']}", names
+
+
+def make_golden_step(model: str, optimizer: str, low: str) -> onnx.ModelProto:
+    """A golden model's step by passes; `low` is empty for float32."""
+    options, names = settings_of(RECORDS["optimizers"][model][optimizer])
+    casts = [f"amp-autocast=policy=training low={low} placement=eager", "amp-to-onnx"]
+    return run_passes(
+        GOLDEN / f"{model}.onnx",
+        "amp-make-parameters=loss=loss",
+        *([*casts, "onnx-merge-casts"] if low else []),
+        "amp-differentiate=loss=loss",
+        f"amp-attach-optimizer=optimizer={optimizer} {options} settings={','.join(names)}",
+    )
 
 
 def metadata(model: onnx.ModelProto, key: str) -> Any:
