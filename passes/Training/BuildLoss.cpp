@@ -15,6 +15,7 @@
 #include "amp/Support/Quoted.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -132,8 +133,13 @@ FailureOr<Output> BuildLossPass::findOutput(func::FuncOp main) {
                               << found->value.getType();
     return *found;
   }
-  llvm::erase_if(outputs, [](const Output &candidate) {
-    return !isFloatTensor(candidate.value.getType());
+  // Running statistics, too, are floats.
+  llvm::StringSet<> states;
+  for (const auto &[input, next] : getStatePairs(getOperation()))
+    states.insert(next);
+  llvm::erase_if(outputs, [&](const Output &candidate) {
+    return !isFloatTensor(candidate.value.getType()) ||
+           states.contains(candidate.name);
   });
   if (outputs.empty())
     return main.emitError("output: the model has no output of floats to build "

@@ -169,6 +169,23 @@ def test_batch_normalization(tmp_path: Path, keep: str, trains: bool) -> None:
     assert "bn1.running_mean.exp_avg" not in names
 
 
+@pytest.mark.parametrize("loss", ["cross-entropy", "mse"])
+def test_running_statistics_are_no_logits(tmp_path: Path, loss: str) -> None:
+    """A loss is built on the only output of floats, which statistics, new as outputs, are not."""
+    model = onnx.load(GOLDEN / "cnn.onnx")
+    kept = [value for value in model.graph.output if value.name == "logits"]
+    del model.graph.output[:]
+    model.graph.output.extend(kept)
+    (last,) = [node for node in model.graph.node if "loss" in node.output]
+    model.graph.node.remove(last)
+    source, target = tmp_path / "forward.onnx", tmp_path / "step.onnx"
+    onnx.save(model, source)
+    onnx_amp().run("train-graph", source, "-o", target, "--loss", loss).expect_success()
+    names = [value.name for value in onnx.load(target).graph.output]
+    assert "loss" in names
+    assert "bn1.running_mean_next" in names
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
