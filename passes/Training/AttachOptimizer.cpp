@@ -48,11 +48,9 @@ public:
   using AttachOptimizerBase::AttachOptimizerBase;
 
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.getBody().empty()) {
-      getOperation().emitError("has no main graph to train");
+    func::FuncOp main = findMainGraph(getOperation());
+    if (!main)
       return signalPassFailure();
-    }
     if (failed(attach(main)))
       signalPassFailure();
   }

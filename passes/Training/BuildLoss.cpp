@@ -93,11 +93,9 @@ public:
   using BuildLossBase::BuildLossBase;
 
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.getBody().empty()) {
-      getOperation().emitError("has no main graph to train");
+    func::FuncOp main = findMainGraph(getOperation());
+    if (!main)
       return signalPassFailure();
-    }
     bool isBuilt = isBuiltLoss(loss);
     if (failed(isBuilt ? build(main) : useValue(main)))
       signalPassFailure();

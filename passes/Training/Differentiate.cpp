@@ -36,11 +36,9 @@ public:
   using DifferentiateBase::DifferentiateBase;
 
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.getBody().empty()) {
-      getOperation().emitError("has no main graph to differentiate");
+    func::FuncOp main = findMainGraph(getOperation(), "differentiate");
+    if (!main)
       return signalPassFailure();
-    }
     if (failed(differentiate(main)))
       signalPassFailure();
   }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeadNodes.h"
+#include "TrainingState.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Dialect/ONNX/ONNXDialect.h"
@@ -32,11 +33,9 @@ public:
   using FinishStepBase::FinishStepBase;
 
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.getBody().empty()) {
-      getOperation().emitError("has no main graph to train");
+    func::FuncOp main = findMainGraph(getOperation());
+    if (!main)
       return signalPassFailure();
-    }
     eraseDeadNodes(main.getBody().front());
     main->removeAttr(AMPDialect::kParameters);
     raiseIRVersion();

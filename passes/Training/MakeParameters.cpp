@@ -107,11 +107,9 @@ public:
   using MakeParametersBase::MakeParametersBase;
 
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.getBody().empty()) {
-      getOperation().emitError("has no main graph to train");
+    func::FuncOp main = findMainGraph(getOperation());
+    if (!main)
       return signalPassFailure();
-    }
     if (failed(makeParameters(main)))
       signalPassFailure();
   }

@@ -9,6 +9,7 @@
 #include "ReverseMode.h"
 
 #include "amp/Dialect/ONNX/OperatorTable.h"
+#include "amp/Dialect/ONNX/OptionalOutputs.h"
 #include "amp/Interfaces/ElementTypes.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -20,21 +21,9 @@ namespace amp {
 using onnx::CustomOp;
 using onnx::Expr;
 
-/// Values by position, null for what is left out.
-static SmallVector<Value, 6> byPosition(ValueRange values,
-                                        ArrayRef<unsigned> positions) {
-  SmallVector<Value, 6> all;
-  for (auto [value, position] : llvm::zip_equal(values, positions)) {
-    all.resize(std::max<size_t>(all.size(), position + 1));
-    all[position] = value;
-  }
-  return all;
-}
-
 OrtNode::OrtNode(CustomOp op, Operation *forward, onnx::NodeBuilder &b)
-    : b(b), op(op), forward(forward),
-      inputs(byPosition(op->getOperands(), onnx::inputPositions(op))),
-      outputs(byPosition(op->getResults(), onnx::outputPositions(op))) {}
+    : b(b), op(op), forward(forward), inputs(onnx::inputsByPosition(op)),
+      outputs(onnx::outputsByPosition(op)) {}
 
 func::FuncOp OrtNode::getGraph() const {
   return op->getParentOfType<func::FuncOp>();
@@ -116,8 +105,7 @@ void OrtNode::set(unsigned position, Expr value) {
 
 LogicalResult OrtNode::setGradients(Operation *of, Expr dy,
                                     ArrayRef<int> wanted) {
-  SmallVector<Value, 6> operands =
-      byPosition(of->getOperands(), onnx::inputPositions(of));
+  SmallVector<Value, 4> operands = onnx::inputsByPosition(of);
   llvm::DenseSet<Value> active;
   for (auto [i, position] : llvm::enumerate(wanted))
     if (position >= 0 && isUsed(i)) {

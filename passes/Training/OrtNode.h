@@ -77,7 +77,7 @@ public:
 private:
   onnx::CustomOp op;
   mlir::Operation *forward;
-  llvm::SmallVector<mlir::Value, 6> inputs, outputs;
+  llvm::SmallVector<mlir::Value, 4> inputs, outputs;
 };
 
 struct OrtRule {

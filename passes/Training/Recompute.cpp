@@ -10,6 +10,7 @@
 #include "GraphStages.h"
 #include "MemoryModel.h"
 #include "NamedValues.h"
+#include "TrainingState.h"
 
 #include "amp/Analysis/CostModel.h"
 #include "amp/Dialect/ONNX/ONNXDialect.h"
@@ -287,11 +288,9 @@ public:
   using RecomputeBase::RecomputeBase;
 
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.getBody().empty()) {
-      getOperation().emitError("has no main graph to recompute in");
+    func::FuncOp main = findMainGraph(getOperation(), "recompute in");
+    if (!main)
       return signalPassFailure();
-    }
     if (failed(recompute(main)))
       signalPassFailure();
   }

@@ -50,11 +50,9 @@ public:
   using Base::Base;
 
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.getBody().empty()) {
-      getOperation().emitError("has no main graph to train");
+    func::FuncOp main = findMainGraph(getOperation());
+    if (!main)
       return signalPassFailure();
-    }
     SmallVector<CustomOp> accumulators, optimizers;
     for (auto op : main.getBody().front().getOps<CustomOp>()) {
       if (op.getOpType() == "InPlaceAccumulatorV2")

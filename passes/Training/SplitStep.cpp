@@ -233,11 +233,9 @@ public:
   using SplitStepBase::SplitStepBase;
 
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.getBody().empty()) {
-      getOperation().emitError("has no main graph to train");
+    func::FuncOp main = findMainGraph(getOperation());
+    if (!main)
       return signalPassFailure();
-    }
     if (failed(split(main)))
       signalPassFailure();
   }

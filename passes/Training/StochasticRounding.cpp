@@ -63,11 +63,9 @@ public:
   using StochasticRoundingBase::StochasticRoundingBase;
 
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.getBody().empty()) {
-      getOperation().emitError("has no main graph to train");
+    func::FuncOp main = findMainGraph(getOperation());
+    if (!main)
       return signalPassFailure();
-    }
     if (failed(narrow(main)))
       signalPassFailure();
   }
@@ -79,11 +77,10 @@ private:
 
 FailureOr<SmallVector<State>>
 StochasticRoundingPass::findStates(func::FuncOp main) {
-  llvm::Regex regex("^(" + states + ")$");
-  std::string problem;
-  if (!regex.isValid(problem))
-    return main.emitError() << "states: " << quoted(states)
-                            << " is no regular expression: " << problem;
+  llvm::Expected<llvm::Regex> regex =
+      getWholeNameRegex(states.empty() ? ".*" : StringRef(states));
+  if (!regex)
+    return main.emitError() << "states: " << llvm::toString(regex.takeError());
   llvm::StringSet<> parameters;
   if (auto names = main->getAttrOfType<ArrayAttr>(AMPDialect::kParameters))
     for (auto name : names.getAsRange<StringAttr>())
@@ -96,7 +93,7 @@ StochasticRoundingPass::findStates(func::FuncOp main) {
   NamedValues named(main);
   SmallVector<State> found;
   for (const auto &[input, output] : getStatePairs(getOperation())) {
-    if (states.empty() ? !parameters.contains(input) : !regex.match(input))
+    if (states.empty() ? !parameters.contains(input) : !regex->match(input))
       continue;
     auto argument = dyn_cast_if_present<BlockArgument>(named.lookup(input));
     auto type = argument ? dyn_cast<RankedTensorType>(argument.getType())

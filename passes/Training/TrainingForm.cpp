@@ -8,6 +8,7 @@
 #include "ExpandFunctions.h"
 #include "InlineCall.h"
 #include "RunningStatistics.h"
+#include "TrainingState.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Dialect/ONNX/ONNXOps.h"
@@ -56,11 +57,9 @@ public:
   using TrainingFormBase::TrainingFormBase;
 
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.getBody().empty()) {
-      getOperation().emitError("has no main graph to train");
+    func::FuncOp main = findMainGraph(getOperation());
+    if (!main)
       return signalPassFailure();
-    }
     if (failed(convert(main)))
       signalPassFailure();
   }

@@ -17,6 +17,14 @@ namespace amp {
 
 using onnx::ONNXDialect;
 
+func::FuncOp findMainGraph(ModuleOp module, StringRef purpose) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (main && !main.getBody().empty())
+    return main;
+  module.emitError("has no main graph to ") << purpose;
+  return {};
+}
+
 static StringRef getEntryName(func::FuncOp graph, StringRef list,
                               size_t position) {
   auto fields = graph->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);

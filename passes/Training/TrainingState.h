@@ -22,6 +22,11 @@
 
 namespace amp {
 
+/// The main graph of a model. Null, after an error, if there is none: none "to
+/// train", as `purpose` says.
+mlir::func::FuncOp findMainGraph(mlir::ModuleOp module,
+                                 llvm::StringRef purpose = "train");
+
 /// Adds inputs and outputs to a graph, behind those that it has. The graph's
 /// type and names follow when it goes out of scope: at once for all, since each
 /// time costs as much as there are.

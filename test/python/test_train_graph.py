@@ -16,9 +16,8 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tool import SOURCE_DIR, build_dir, is_full, onnx_amp
+from training import GOLDEN, RECORDS, optimizer_options
 
-GOLDEN = SOURCE_DIR / "test" / "golden" / "train"
-RECORDS = json.loads((GOLDEN / "train.json").read_text())
 #: Of the loss over 60 steps, in float32: the README of the golden data allows it.
 FLOAT32 = 2e-5
 
@@ -53,19 +52,6 @@ class Step:
 def train_graph(source: Path, target: Path, *options: str) -> Step:
     onnx_amp().run("train-graph", source, "-o", target, *options).expect_success()
     return Step(target)
-
-
-def optimizer_options(model: str, optimizer: str) -> list[str]:
-    """The command line for an optimizer of the golden runs."""
-    record = RECORDS["optimizers"][model][optimizer]
-    options = ["--optimizer", optimizer, "--lr", str(record["lr"])]
-    options += ["--weight-decay", str(record["weight_decay"])]
-    values = {"momentum": record.get("momentum"), "eps": record.get("eps")}
-    values["beta1"], values["beta2"] = record.get("betas", (None, None))
-    for name, value in values.items():
-        if value is not None:
-            options += ["--setting", f"{name}={value}"]
-    return options
 
 
 def without_loss(model: str, folder: Path) -> Path:
@@ -107,7 +93,11 @@ def steps(request: pytest.FixtureRequest) -> int:
 @pytest.mark.parametrize("model", ["mlp", "cnn", "transformer"])
 def test_float32_follows_pytorch(model: str, steps: int, tmp_path: Path) -> None:
     """With the loss that the model has, and with the same one built."""
-    options = [*optimizer_options(model, "adamw"), "--dtype", "none"]
+    options = [
+        *optimizer_options("adamw", RECORDS["optimizers"][model]["adamw"]),
+        "--dtype",
+        "none",
+    ]
     own = losses_of(
         train_graph(GOLDEN / f"{model}.onnx", tmp_path / "own.onnx", "--loss", "loss", *options),
         "y",
@@ -134,7 +124,7 @@ def test_float16_with_dynamic_scale_follows_pytorch(model: str, steps: int, tmp_
         without_loss(model, tmp_path),
         tmp_path / "step.onnx",
         *("--loss", "cross-entropy", "--output", "logits", "--dtype", "fp16"),
-        *optimizer_options(model, "sgd"),
+        *optimizer_options("sgd", RECORDS["optimizers"][model]["sgd"]),
     )
     losses = losses_of(step, "labels", steps)
     golden = golden_losses(model, "sgd", "fp64", steps)
@@ -151,7 +141,7 @@ def test_bfloat16_follows_pytorch(steps: int, tmp_path: Path) -> None:
     narrow = tmp_path / "narrow.onnx"
     onnx_amp().run(
         *("train-graph", GOLDEN / "mlp.onnx", "-o", narrow, "--loss", "loss", "--dtype", "bf16"),
-        *optimizer_options("mlp", "sgd"),
+        *optimizer_options("sgd", RECORDS["optimizers"]["mlp"]["sgd"]),
     ).expect_success()
     onnx.checker.check_model(narrow, full_check=True)
     bin_dir = build_dir() / "bin"
