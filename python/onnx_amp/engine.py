@@ -27,9 +27,35 @@ class EngineError(Exception):
     """One line for the user."""
 
 
+def remove_without_parent(folder: Path, parent: int) -> bool:
+    """Removes the folder if nobody waits for the answer any more, and says so."""
+    if os.getppid() == parent:
+        return False
+    # The other thread may be writing to it.
+    for _ in range(10):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            break
+        time.sleep(0.1)
+    return True
+
+
+def stop_without_parent(folder: Path, parent: int) -> None:
+    """Ends the process, and removes the folder, when the parent ends."""
+
+    def watch() -> None:
+        while not remove_without_parent(folder, parent):
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 if __name__ == "__main__":
     # What ONNX Runtime leaves in the folder of temporary files goes with ours.
     os.environ["TMPDIR"] = sys.argv[1]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's end is ours
+    stop_without_parent(Path(sys.argv[1]), int(sys.argv[2]))  # the imports below take long
 
 try:
     import numpy as np
@@ -745,23 +771,6 @@ def respond(folder: Path) -> dict[str, Any]:
     return COMMANDS[request["command"]](request, Samples(request["data"], request["inputs"]))
 
 
-def stop_without_parent(folder: Path, parent: int) -> None:
-    """Ends the process, and removes the folder, when nobody waits for the answer any more."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        # The main thread may be writing to it.
-        for _ in range(10):
-            shutil.rmtree(folder, ignore_errors=True)
-            if not folder.exists():
-                break
-            time.sleep(0.1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def main() -> int:
     folder = Path(sys.argv[1])
     try:
@@ -777,6 +786,11 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's end is ours
-    stop_without_parent(Path(sys.argv[1]), int(sys.argv[2]))
-    sys.exit(main())
+    try:
+        status = main()
+    finally:
+        # The watching thread ends with this one, done or not.
+        remove_without_parent(Path(sys.argv[1]), int(sys.argv[2]))
+    os._exit(
+        status
+    )  # at once: what the interpreter does at its end takes long enough for the parent to end meanwhile
