@@ -25,11 +25,11 @@ sys.path[:0] = [str(ROOT / "test" / "python")]
 from tool import build_dir  # noqa: E402
 from training import (  # noqa: E402
     MODELS,
+    RECORDS,
     SCALE,
     Digits,
     Trainer,
     accuracy,
-    first_loss_spread,
     golden,
     golden_accuracy,
     golden_model,
@@ -46,7 +46,7 @@ SHOWN = (1, 10, 30, 60, 110)
 COMPARED = 60
 #: Of the loss in float32; of the accuracy, in parts of 1.
 LOSS, ACCURACY = 2e-5, {"fp32": 0.01, "fp16": 0.03, "bf16": 0.03}
-#: In float16 and bfloat16, the first loss in parts of how far PyTorch's own is from float64 at worst.
+#: In float16 and bfloat16, the first loss in parts of how far PyTorch's own is from float64.
 SPREADS = 3
 
 
@@ -83,7 +83,7 @@ class Result:
             if not self.difference <= LOSS:
                 return f"losses differ by {self.difference:.2g}, expected {LOSS:g} at most"
         else:
-            limit = SPREADS * first_loss_spread(self.dtype)
+            limit = SPREADS * RECORDS["first_step"][self.model][self.dtype]["loss_abs"]
             first = abs(self.losses[0] - golden(self.model, OPTIMIZER, "fp64")[0])
             if not first <= limit:
                 return f"the first loss is off by {first:.2g}, expected {limit:.2g} at most"
@@ -117,9 +117,9 @@ def overflow(model: str, digits: Digits) -> tuple[str, str | None]:
         step = make_step(model, OPTIMIZER, "fp16", Path(folder), forward=forward)
     trainer = Trainer(step)
     kept = [
-        pair["input"]
-        for pair in trainer.pairs
-        if pair["input"] not in (SCALE, "amp.growth_tracker") and "running" not in pair["input"]
+        name
+        for name in trainer.pairs
+        if name not in (SCALE, "amp.growth_tracker") and "running" not in name
     ]
     steps, at = 8, 4
     found, scales, same = [], [], []

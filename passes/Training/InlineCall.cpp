@@ -125,7 +125,7 @@ FailureOr<SmallVector<Value>> inlineCall(Operation *call, SymbolTable &symbols,
     return call->emitError()
            << onnx::describeNode(call) << " calls a function of opset "
            << *version << " from one of " << expected.value_or(0)
-           << ": gradients of both need one opset";
+           << ": inlining it takes one opset for both";
 
   Block &body = callee.getBody().front();
   size_t size = 0;
@@ -133,8 +133,8 @@ FailureOr<SmallVector<Value>> inlineCall(Operation *call, SymbolTable &symbols,
   if (size > budget)
     return call->emitError()
            << onnx::describeNode(call)
-           << " makes local functions too big for a gradient: their calls "
-              "expand to more than a million nodes";
+           << " makes local functions too big: their calls expand to more "
+              "than a million nodes";
   budget -= size;
 
   IRMapping map;
@@ -146,8 +146,7 @@ FailureOr<SmallVector<Value>> inlineCall(Operation *call, SymbolTable &symbols,
     if (!map.contains(argument) && !argument.use_empty())
       return call->emitError()
              << onnx::describeNode(call) << " leaves out input "
-             << argument.getArgNumber()
-             << " of its function, which reads it: there is no gradient then";
+             << argument.getArgNumber() << " of its function, which reads it";
 
   auto name = call->getAttrOfType<StringAttr>(ONNXDialect::kName);
   Parameters parameters(call, callee);

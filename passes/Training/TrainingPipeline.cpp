@@ -116,8 +116,8 @@ void amp::buildTrainingPreparation(OpPassManager &manager,
   manager.addPass(createRaiseOpset(std::move(raise)));
 }
 
-void amp::buildTrainingPipeline(OpPassManager &manager,
-                                const TrainingPipelineOptions &options) {
+void amp::buildWholeStep(OpPassManager &manager,
+                         const TrainingPipelineOptions &options) {
   bool isMixed = options.low != "none";
 
   // 1. Types, and an opset that gradients are built in, and that has the low
@@ -197,8 +197,7 @@ void amp::buildTrainingPipeline(OpPassManager &manager,
   }
 
   // 6. The update of the parameters and of the loss scale, at every step.
-  bool accumulates = options.microBatches > 1;
-  if (accumulates)
+  if (options.microBatches > 1)
     manager.addPass(createAccumulateGradients());
   AttachOptimizerOptions attach;
   attach.optimizer = options.optimizer;
@@ -223,7 +222,11 @@ void amp::buildTrainingPipeline(OpPassManager &manager,
     scaler.growthInterval = options.growthInterval;
     manager.addPass(createAttachScaler(std::move(scaler)));
   }
-  if (accumulates) {
+}
+
+void amp::buildStepPart(OpPassManager &manager,
+                        const TrainingPipelineOptions &options) {
+  if (options.microBatches > 1) {
     SplitStepOptions split;
     split.part = options.part;
     manager.addPass(createSplitStep(std::move(split)));
@@ -238,6 +241,12 @@ void amp::buildTrainingPipeline(OpPassManager &manager,
   manager.addPass(createConvertAMPToONNX());
   manager.addPass(createInferTypes());
   manager.addPass(createFinishStep());
+}
+
+void amp::buildTrainingPipeline(OpPassManager &manager,
+                                const TrainingPipelineOptions &options) {
+  buildWholeStep(manager, options);
+  buildStepPart(manager, options);
 }
 
 void amp::registerTrainingPipelines() {

@@ -25,30 +25,6 @@ func::FuncOp findMainGraph(ModuleOp module, StringRef purpose) {
   return {};
 }
 
-static StringRef getEntryName(func::FuncOp graph, StringRef list,
-                              size_t position) {
-  auto fields = graph->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);
-  auto entries = fields ? fields.getAs<ArrayAttr>(list) : ArrayAttr();
-  auto entry = entries && position < entries.size()
-                   ? dyn_cast<DictionaryAttr>(entries[position])
-                   : DictionaryAttr();
-  auto name = entry ? entry.getAs<StringAttr>("name") : StringAttr();
-  return name ? name.getValue() : StringRef();
-}
-
-StringRef getInputName(func::FuncOp graph, size_t position) {
-  return getEntryName(graph, "input", position);
-}
-
-StringRef getOutputName(func::FuncOp graph, size_t position) {
-  return getEntryName(graph, "output", position);
-}
-
-StringRef nameOfInput(BlockArgument input) {
-  auto graph = dyn_cast<func::FuncOp>(input.getOwner()->getParentOp());
-  return graph ? getInputName(graph, input.getArgNumber()) : StringRef();
-}
-
 void updateType(func::FuncOp graph) {
   Block &block = graph.getBody().front();
   graph.setFunctionType(

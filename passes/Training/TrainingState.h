@@ -15,6 +15,8 @@
 #ifndef AMP_PASSES_TRAINING_TRAININGSTATE_H
 #define AMP_PASSES_TRAINING_TRAININGSTATE_H
 
+#include "amp/Dialect/ONNX/GraphNames.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "llvm/ADT/BitVector.h"
@@ -58,12 +60,9 @@ mlir::BlockArgument addInput(mlir::func::FuncOp graph, llvm::StringRef name,
 void addOutput(mlir::func::FuncOp graph, llvm::StringRef name,
                mlir::Value value);
 
-/// The name of an input of a graph, or of an output; empty if it has none.
-llvm::StringRef getInputName(mlir::func::FuncOp graph, size_t position);
-llvm::StringRef getOutputName(mlir::func::FuncOp graph, size_t position);
-
-/// The same of an argument.
-llvm::StringRef nameOfInput(mlir::BlockArgument input);
+using onnx::getInputName;
+using onnx::getOutputName;
+using onnx::nameOfInput;
 
 /// Removes the outputs of a graph that are this value.
 void removeOutputs(mlir::func::FuncOp graph, mlir::Value value);

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
-from tool import SOURCE_DIR, build_dir
+from stateful import StatefulSession, checked, pipe
+from tool import SOURCE_DIR
 
 GOLDEN = SOURCE_DIR / "test" / "golden" / "scaler"
 TRACES = SOURCE_DIR / "test" / "cases" / "scaler_traces.json"
@@ -40,42 +38,22 @@ def lower(
         return {values} : {types}
       }}
       }}"""
-    commands: list[list[str | Path]] = [
-        [build_dir() / "bin" / "amp-opt", "-", "--amp-to-onnx"],
-        [build_dir() / "bin" / "amp-translate", "--mlir-to-onnx", "-"],
-    ]
-    data = text.encode()
-    for command in commands:
-        done = subprocess.run(command, input=data, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr.decode()
-        data = done.stdout
-    model = onnx.load_from_string(data)
-    onnx.checker.check_model(model, full_check=True)
+    model = checked(
+        pipe(
+            text.encode(),
+            ["amp-opt", "-", "--amp-to-onnx"],
+            ["amp-translate", "--mlir-to-onnx", "-"],
+        )
+    )
     assert {entry.domain for entry in model.opset_import} == {""}
     return model
 
 
-class Step:
-    """A session, and the state that it is fed back."""
+class Step(StatefulSession):
+    """A session whose outputs that are named as state, with `_new` behind it, become state."""
 
     def __init__(self, model: onnx.ModelProto, state: Mapping[str, np.ndarray]) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
-        self.outputs = [output.name for output in self.session.get_outputs()]
-        self.state = dict(state)
-
-    def run(self, **feeds: np.ndarray) -> dict[str, np.ndarray]:
-        """One step: outputs that are named as state, with `_new` behind it, become state."""
-        arrays = {name: np.asarray(value) for name, value in {**self.state, **feeds}.items()}
-        results = self.session.run(None, arrays)
-        found = dict(zip(self.outputs, results, strict=True))
-        for name in self.state:
-            self.state[name] = found[f"{name}_new"]
-        return found
+        super().__init__(model, {name: f"{name}_new" for name in state}, dict(state))
 
 
 def update_scale(

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
-from tool import build_dir
+from stateful import StatefulSession, run_passes
 
 Arrays = dict[str, np.ndarray]
 
@@ -132,12 +128,6 @@ def gradient_model(parameters: Arrays) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
 
 
-def run_tool(command: Sequence[str | Path], data: bytes) -> bytes:
-    done = subprocess.run(command, input=data, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()[:1000]
-    return done.stdout
-
-
 class Optimizer:
     """A step of an optimizer in ONNX Runtime, with the state that it is fed back."""
 
@@ -147,10 +137,6 @@ class Optimizer:
         if scale:
             model.graph.input.append(helper.make_tensor_value_info("scale", TensorProto.FLOAT, []))
             options += " seed=scale"
-        bin_dir = build_dir() / "bin"
-        data = run_tool(
-            [bin_dir / "amp-translate", "--onnx-to-mlir", "-"], model.SerializeToString()
-        )
         passes = [
             "--onnx-infer-types",
             "--amp-make-parameters=loss=loss",
@@ -159,33 +145,20 @@ class Optimizer:
             *(["--amp-attach-scaler=seed=scale"] if scale else []),
             "--amp-to-onnx",
         ]
-        data = run_tool([bin_dir / "amp-opt", "-", *passes], data)
-        data = run_tool([bin_dir / "amp-translate", "--mlir-to-onnx", "-"], data)
-        self.model = onnx.load_from_string(data)
-        onnx.checker.check_model(self.model, full_check=True)
-        session_options = onnxruntime.SessionOptions()
-        session_options.intra_op_num_threads = 1
-        session_options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(
-            data, session_options, providers=["CPUExecutionProvider"]
-        )
-        self.outputs = [output.name for output in self.session.get_outputs()]
-        metadata = {item.key: item.value for item in self.model.metadata_props}
-        self.pairs = [(pair["input"], pair["output"]) for pair in json.loads(metadata["amp.state"])]
-        initial = {
-            tensor.name: numpy_helper.to_array(tensor) for tensor in self.model.graph.initializer
-        }
+        self.model = run_passes(model, *passes)
+        self.session = StatefulSession(self.model)
         if scale:
-            initial["scale"] = np.array(scale, np.float32)
-        self.state: Arrays = {name: initial[name] for name, _ in self.pairs}
+            self.session.state["scale"] = np.array(scale, np.float32)
+
+    @property
+    def state(self) -> Arrays:
+        """What the next step begins with."""
+        return self.session.state
 
     def step(self, gradients: Arrays, **feeds: Any) -> Arrays:
-        """The state after a step, and the outputs."""
+        """The outputs of a step."""
         given = {f"g.{name}": value for name, value in gradients.items()}
-        results = self.session.run(None, {**self.state, **given, **feeds})
-        found: Arrays = dict(zip(self.outputs, results, strict=True))
-        self.state = {name: found[output] for name, output in self.pairs}
-        return found
+        return self.session.run(given, **feeds)
 
     def run(self, gradients: Sequence[Arrays]) -> Arrays:
         """The state after all of these steps."""

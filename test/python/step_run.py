@@ -1,51 +1,16 @@
-"""Models made into training steps, and steps run by ONNX Runtime with their state fed back."""
+"""Training steps that are run with other state than they begin with."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
-from tool import build_dir
+from stateful import StatefulSession, initial_state, state_pairs
 
 #: Behind the passes of a step.
 FINISH = ("--amp-to-onnx", "--onnx-infer-types")
-
-
-def convert(model: onnx.ModelProto, *passes: str) -> onnx.ModelProto:
-    """The model after these passes of amp-opt, which the checker must accept."""
-    bin_dir = build_dir() / "bin"
-    commands: list[list[str | Path]] = [
-        [bin_dir / "amp-translate", "--onnx-to-mlir", "-"],
-        [bin_dir / "amp-opt", "-", *passes],
-        [bin_dir / "amp-translate", "--mlir-to-onnx", "-"],
-    ]
-    data = model.SerializeToString()
-    for command in commands:
-        done = subprocess.run(command, input=data, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr.decode()[:1000]
-        data = done.stdout
-    result = onnx.load_from_string(data)
-    onnx.checker.check_model(result, full_check=True)
-    return result
-
-
-def state_pairs(model: onnx.ModelProto) -> dict[str, str]:
-    """State inputs, and the outputs that are their next values."""
-    text = next(item.value for item in model.metadata_props if item.key == "amp.state")
-    return {pair["input"]: pair["output"] for pair in json.loads(text)}
-
-
-def initial_state(model: onnx.ModelProto) -> dict[str, np.ndarray]:
-    """The defaults of state inputs."""
-    values = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-    return {name: values[name] for name in state_pairs(model)}
 
 
 def with_float32_state(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -79,25 +44,11 @@ def with_float32_state(model: onnx.ModelProto) -> onnx.ModelProto:
     return result
 
 
-class Run:
-    """A session, and the state that it is fed back."""
+class Run(StatefulSession):
+    """A step with some of its state other than the defaults."""
 
     def __init__(self, model: onnx.ModelProto, **state: Any) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
-        self.outputs = [output.name for output in self.session.get_outputs()]
-        self.pairs = state_pairs(model)
-        self.state = initial_state(model)
+        initial = initial_state(model)
         for name, value in state.items():
-            self.state[name] = np.asarray(value, self.state[name].dtype)
-
-    def step(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """One step; its outputs."""
-        results = self.session.run(None, {**feeds, **self.state})
-        found = dict(zip(self.outputs, results, strict=True))
-        self.state = {name: found[output] for name, output in self.pairs.items()}
-        return found
+            initial[name] = np.asarray(value, initial[name].dtype)
+        super().__init__(model, state=initial)

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from loss_scaling import bits, load, number
-from step_passes import TrainingStep, run_passes, settings_of
+from step_passes import TrainingStep, make_step, settings_of
 from test_training_steps import FLOAT32, STEPS
 from training import GOLDEN, RECORDS, golden
 
@@ -60,7 +60,7 @@ def numbers(values: list[Any]) -> np.ndarray:
 
 
 def test_gradscaler_in_one_graph() -> None:
-    step = TrainingStep(run_passes(product_model(), *passes("both")), start())
+    step = TrainingStep(make_step(product_model(), *passes("both")), start())
     for iteration in SCENARIO["iterations"]:
         for i, micro in enumerate(iteration["micro"]):
             before = dict(step.state)
@@ -78,8 +78,8 @@ def test_gradscaler_in_one_graph() -> None:
 
 def test_gradscaler_in_two_graphs() -> None:
     state = start()
-    accumulate = TrainingStep(run_passes(product_model(), *passes("accumulate")), state)
-    apply = TrainingStep(run_passes(product_model(), *passes("apply")), state)
+    accumulate = TrainingStep(make_step(product_model(), *passes("accumulate")), state)
+    apply = TrainingStep(make_step(product_model(), *passes("apply")), state)
     assert set(accumulate.pairs) == {"p.accumulated"}
     assert accumulate.outputs == ["loss", "p.accumulated_next"]
     assert accumulate.inputs == {"c", "scale", "p", "p.accumulated"}
@@ -118,7 +118,7 @@ def linear_model(batch: int) -> onnx.ModelProto:
 def test_micro_batches_are_a_batch(micro_batches: int, optimizer: str) -> None:
     """Without a scale, too; averages of equal micro-batches are the whole batch's."""
     whole = TrainingStep(
-        run_passes(
+        make_step(
             linear_model(2 * micro_batches),
             "amp-make-parameters",
             "amp-differentiate=loss=loss",
@@ -126,7 +126,7 @@ def test_micro_batches_are_a_batch(micro_batches: int, optimizer: str) -> None:
         )
     )
     parts = TrainingStep(
-        run_passes(
+        make_step(
             linear_model(2), *passes("both", micro_batches, f"{optimizer} lr=0.1", scaler=None)
         )
     )
@@ -167,8 +167,8 @@ def test_micro_batches_follow_pytorch(low: str) -> None:
         scale = onnx.helper.make_tensor_value_info("scale", onnx.TensorProto.FLOAT, [])
         forward.graph.input.append(scale)
     state = {"scale": np.array(65536, F32)} if low else {}
-    accumulate = TrainingStep(run_passes(forward, *made), state)
-    apply = TrainingStep(run_passes(forward, *made[:-1], "amp-split-step=part=apply"), state)
+    accumulate = TrainingStep(make_step(forward, *made), state)
+    apply = TrainingStep(make_step(forward, *made[:-1], "amp-split-step=part=apply"), state)
     with np.load(GOLDEN / "data.npz") as data:
         x, y, order = data["x"].astype(F32), data["y"].astype(np.int64), data["order"]
     losses = []
@@ -186,7 +186,7 @@ def test_micro_batches_follow_pytorch(low: str) -> None:
 
 def test_what_runs_between_is_not_the_step() -> None:
     """The update is in the branch, all of it; gradients are not."""
-    step = run_passes(product_model(), *passes("both", optimizer="optimizer=adamw"))
+    step = make_step(product_model(), *passes("both", optimizer="optimizer=adamw"))
     choice = next(node for node in step.graph.node if node.op_type == "If")
     outside = [node.op_type for node in step.graph.node]
     inside = {node.op_type for attribute in choice.attribute for node in attribute.g.node}

@@ -7,7 +7,8 @@ import onnx
 import pytest
 from onnx import helper
 from philox import draws, philox
-from step_run import Run, convert, with_float32_state
+from stateful import run_passes
+from step_run import Run, with_float32_state
 
 #: kat_vectors of the Random123 distribution, philox4x32 10: counter, key, result.
 KNOWN_ANSWERS = [
@@ -57,11 +58,11 @@ def dropout_model(shape: str, ratios: list[float]) -> onnx.ModelProto:
 def test_masks_are_philox(shape: str, sizes: list[tuple[int, ...]]) -> None:
     """Bit for bit, of shapes that are known and not, beyond 32 bits of seed and step."""
     ratios = [0.5, 0.1, 0.99, 1.0]
-    step = convert(dropout_model(shape, ratios), "--onnx-infer-types", "--amp-training-form")
+    step = run_passes(dropout_model(shape, ratios), "--onnx-infer-types", "--amp-training-form")
     for seed, number in [(0, 0), (2**64 - 1, 2**64 - 1), (0x123456789ABC, 2**33 + 5)]:
         for size in sizes:
             run = Run(step, **{"amp.seed": seed, "amp.random_step": number})
-            found = run.step({"x": np.ones(size, np.float32)})
+            found = run.run({"x": np.ones(size, np.float32)})
             for i, ratio in enumerate(ratios):
                 drawn = draws(int(np.prod(size)), seed, number, i).reshape(size)
                 mask = drawn < round((1 - ratio) * 65536)
@@ -77,13 +78,13 @@ def test_masks_are_independent() -> None:
     """Of nodes, steps, seeds and neighbours: correlations as of fair coins."""
     shape = (256, 256)
     count = 256 * 256
-    step = convert(dropout_model("256,256", [0.5, 0.5, 0.5]), "--amp-training-form=seed=1")
+    step = run_passes(dropout_model("256,256", [0.5, 0.5, 0.5]), "--amp-training-form=seed=1")
     x = {"x": np.ones(shape, np.float32)}
     runs = [Run(step), Run(step, **{"amp.seed": 2})]
     signs = []
     for run in runs:
         for _ in range(3):
-            found = run.step(x)
+            found = run.run(x)
             signs += [np.where(found[f"m{i}"], 1.0, -1.0).ravel() for i in range(3)]
     table = np.array(signs)
     # Sums of coins are normal; 6 standard deviations are never seen of so few.
@@ -137,7 +138,7 @@ def rounding_step(count: int) -> onnx.ModelProto:
     )
     model.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(count, np.float32), "w"))
     helper.set_model_props(model, {"amp.state": '[{"input":"w","output":"w_next"}]'})
-    step = convert(model, "--onnx-infer-types", "--amp-stochastic-rounding=states=w seed=3")
+    step = run_passes(model, "--onnx-infer-types", "--amp-stochastic-rounding=states=w seed=3")
     types = {
         value.name: value.type.tensor_type.elem_type
         for value in [*step.graph.input, *step.graph.output]
@@ -157,7 +158,7 @@ def test_rounding_is_by_the_draws() -> None:
     values = values[np.abs(values) < float.fromhex("0x1.fep127")]
     run = Run(rounding_step(len(values)))
     for number in range(2):
-        found = run.step({"x": values})["w_next"]
+        found = run.run({"x": values})["w_next"]
         drawn = draws(len(values), 3, number, 0x80000000)
         # Zeros are equal: ONNX Runtime's Where gives -0 as 0.
         np.testing.assert_array_equal(found, round_by_bits(values, drawn))
@@ -168,7 +169,7 @@ def test_special_values_stay() -> None:
     special = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, largest, -largest, 2.0**-133, 1e-45]
     beyond = [float.fromhex("0x1.fefep127"), float.fromhex("0x1.fffffep127")]
     values = np.array([*special, *beyond] * 50, np.float32)
-    found = Run(rounding_step(len(values))).step({"x": values})["w_next"].reshape(50, -1)
+    found = Run(rounding_step(len(values))).run({"x": values})["w_next"].reshape(50, -1)
     for i, value in enumerate(special[:9]):
         np.testing.assert_array_equal(found[:, i], np.full(50, value, np.float32))
     assert set(found[:, 9]) <= {0.0, 2.0**-133}
@@ -184,5 +185,5 @@ def test_sign_of_zero_is_kept() -> None:
     )
     model.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(2, np.float32), "w"))
     helper.set_model_props(model, {"amp.state": '[{"input":"w","output":"w_next"}]'})
-    step = convert(model, "--onnx-infer-types", "--amp-stochastic-rounding=states=w")
-    assert np.signbit(Run(with_float32_state(step)).step({})["w_next"]).all()
+    step = run_passes(model, "--onnx-infer-types", "--amp-stochastic-rounding=states=w")
+    assert np.signbit(Run(with_float32_state(step)).run({})["w_next"]).all()

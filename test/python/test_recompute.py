@@ -21,9 +21,9 @@ import recompute_models
 from corpus import CorpusModel
 from onnx import TensorProto, helper, numpy_helper
 from recompute_models import chain, inputs_of, transformer
-from step_passes import run
+from stateful import checked, pipe
 from test_gradients_corpus import REFUSED, differentiate, selected, weights_of, with_loss
-from tool import build_dir, is_full, onnx_amp
+from tool import is_full, onnx_amp
 from training import GOLDEN, train
 
 BASIC = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
@@ -251,7 +251,7 @@ def test_control_flow_runs_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "low"), [("mlp", ""), ("cnn", ""), ("mlp", "fp16")])
-def test_steps_stay_the_same(name: str, low: str, tmp_path: Path) -> None:
+def test_steps_stay_the_same(name: str, low: str) -> None:
     """Recomputation stands between autocast and the optimizer, and leaves them alone."""
     before = ["--onnx-infer-types", "--amp-make-parameters=loss=loss"]
     if low:
@@ -259,16 +259,13 @@ def test_steps_stay_the_same(name: str, low: str, tmp_path: Path) -> None:
         before += [autocast, "--amp-to-onnx", "--onnx-merge-casts"]
     before.append("--amp-differentiate=loss=loss")
     after = ["--amp-attach-optimizer=optimizer=adamw lr=1e-3", "--amp-to-onnx"]
-    bin_dir = build_dir() / "bin"
-    text = run([bin_dir / "amp-translate", "--onnx-to-mlir", GOLDEN / f"{name}.onnx"], b"")
+    text = pipe(b"", ["amp-translate", "--onnx-to-mlir", GOLDEN / f"{name}.onnx"])
     found = []
     for recompute in ([], ["--amp-recompute=auto loss=loss"]):
-        step = run([bin_dir / "amp-opt", "-", *before, *recompute, *after], text)
+        step = pipe(text, ["amp-opt", "-", *before, *recompute, *after])
         assert (b"_again" in step) == bool(recompute)
-        target = tmp_path / "step.onnx"
-        run([bin_dir / "amp-translate", "--mlir-to-onnx", "-", "-o", target], step)
-        onnx.checker.check_model(target, full_check=True)
-        found.append(train(onnx.load(target), 5))
+        model = checked(pipe(step, ["amp-translate", "--mlir-to-onnx", "-"]))
+        found.append(train(model, 5))
     (losses, state), (losses_again, state_again) = found
     if low:
         # ONNX Runtime leaves out casts, and with them roundings, between some nodes in float16.

@@ -11,7 +11,8 @@ import numpy as np
 import onnx
 import pytest
 from loss_scaling import bits, load, number
-from step_passes import TrainingStep, metadata, run_passes
+from stateful import metadata
+from step_passes import TrainingStep, make_step
 
 F32 = np.float32
 SCENARIOS = load("scenarios.json")["scenarios"]
@@ -59,7 +60,7 @@ def test_two_optimizers_two_losses() -> None:
           m1 = Mul(p1, c1)  l1 = ReduceSum<keepdims = 0>(m1)
         }""")
     attach = "amp-attach-optimizer=seed=scale scaler-mode=torch optimizer=sgd"
-    made = run_passes(
+    made = make_step(
         forward,
         "amp-make-parameters=loss=l0 trainable=p0",
         "amp-make-parameters=loss=l1 trainable=p1",
@@ -85,7 +86,7 @@ def test_two_optimizers_two_losses() -> None:
 
 def test_unscale_clip_step() -> None:
     scenario = SCENARIOS["unscale_clip_step"]
-    made = run_passes(
+    made = make_step(
         product_model(scenario["init"]),
         "amp-make-parameters",
         "amp-differentiate=loss=loss seed=scale",
@@ -106,7 +107,7 @@ def test_unscale_clip_step() -> None:
 def test_optimizer_state_on_skip(run: str) -> None:
     scenario = SCENARIOS["optimizer_state_on_skip"]
     momentum = "settings=momentum=0.9" if run == "SGD" else ""
-    made = run_passes(
+    made = make_step(
         product_model([1, 2]),
         "amp-make-parameters",
         "amp-differentiate=loss=loss seed=scale",
@@ -153,7 +154,7 @@ def two_layers() -> onnx.ModelProto:
 
 
 def counted_step(options: str, mode: str = "safe") -> onnx.ModelProto:
-    return run_passes(
+    return make_step(
         two_layers(),
         "amp-make-parameters",
         "amp-differentiate=loss=loss seed=scale",
@@ -252,7 +253,7 @@ def test_share_of_zero_gradients() -> None:
           loss = ReduceSum<keepdims = 0>(pc)
         }""")
     step = TrainingStep(
-        run_passes(
+        make_step(
             half,
             "amp-make-parameters",
             "amp-differentiate=loss=loss seed=scale",
@@ -270,7 +271,7 @@ def test_share_of_zero_gradients() -> None:
 
 def test_counters_without_a_scale() -> None:
     step = TrainingStep(
-        run_passes(
+        make_step(
             product_model([1, 2, 3, 4]),
             "amp-make-parameters",
             "amp-differentiate=loss=loss",
@@ -285,7 +286,7 @@ def test_counters_without_a_scale() -> None:
 def test_counters_of_several_optimizers_and_micro_batches() -> None:
     """Each counts its own; calls between steps keep them."""
     attach = "amp-attach-optimizer=optimizer=sgd seed=scale counters=true"
-    made = run_passes(
+    made = make_step(
         two_layers(),
         "amp-make-parameters",
         "amp-differentiate=loss=loss seed=scale micro-batches=2",

@@ -8,7 +8,8 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
-from step_run import FINISH, Run, convert, state_pairs, with_float32_state
+from stateful import run_passes, state_pairs
+from step_run import FINISH, Run, with_float32_state
 from tool import SOURCE_DIR
 
 GOLDEN = SOURCE_DIR / "test" / "golden" / "train"
@@ -32,7 +33,7 @@ def mlp_step(rounding: bool, scaled: bool = False) -> onnx.ModelProto:
     )
     if rounding:
         passes.append("--amp-stochastic-rounding")
-    return convert(model, *passes, *FINISH)
+    return run_passes(model, *passes, *FINISH)
 
 
 def batches(steps: int) -> list[dict[str, np.ndarray]]:
@@ -50,9 +51,9 @@ def test_parameters_are_bfloat16_and_learn() -> None:
     again = Run(with_float32_state(step))
     losses, expected = [], []
     for batch in batches(STEPS):
-        losses.append(float(run.step(batch)["loss"]))
-        expected.append(float(exact.step(batch)["loss"]))
-        assert float(again.step(batch)["loss"]) == losses[-1]
+        losses.append(float(run.run(batch)["loss"]))
+        expected.append(float(exact.run(batch)["loss"]))
+        assert float(again.run(batch)["loss"]) == losses[-1]
     # PyTorch's own bfloat16 is within 0.007 of float64 here, with float32 parameters.
     assert abs(losses[0] - expected[0]) < 5e-3
     assert abs(np.mean(losses[-10:]) - np.mean(expected[-10:])) < 2e-2
@@ -62,10 +63,10 @@ def test_skipped_steps_keep_every_bit() -> None:
     run = Run(with_float32_state(mlp_step(rounding=True, scaled=True)))
     scale = {"scale": np.array(1024, np.float32)}
     good, bad = batches(2)
-    run.step({**good, **scale})
+    run.run({**good, **scale})
     before = dict(run.state)
     bad["x"][0, 0] = np.inf
-    assert run.step({**bad, **scale})["amp.found_inf"]
+    assert run.run({**bad, **scale})["amp.found_inf"]
     for name, value in run.state.items():
         if name != "amp.random_step":
             np.testing.assert_array_equal(value, before[name])
@@ -80,7 +81,7 @@ def test_updates_below_a_bfloat16_are_not_lost() -> None:
         {{ y = Mul (x, w) loss = ReduceSum <keepdims = 0> (y) }}"""
     )
     model.graph.initializer.append(numpy_helper.from_array(np.ones(count, np.float32), "w"))
-    step = convert(
+    step = run_passes(
         model,
         "--onnx-infer-types",
         "--amp-make-parameters",
@@ -91,7 +92,7 @@ def test_updates_below_a_bfloat16_are_not_lost() -> None:
     )
     run = Run(with_float32_state(step))
     for _ in range(steps):
-        run.step({"x": np.ones(count, np.float32)})
+        run.run({"x": np.ones(count, np.float32)})
     w = run.state["w"]
     # Steps of 2^-8 with probability 1e-4 / 2^-8, down from 1.
     deviation = (steps * 1e-4 * 2**-8 / count) ** 0.5
@@ -117,4 +118,4 @@ def test_state_is_fed_back_as_it_is() -> None:
         state = {name: found[output] for name, output in pairs.items()}
         losses.append(float(found["loss"].numpy()))
     run = Run(with_float32_state(step))
-    assert losses == [float(run.step(batch)["loss"]) for batch in batches(3)]
+    assert losses == [float(run.run(batch)["loss"]) for batch in batches(3)]

@@ -5,16 +5,15 @@ The models, weights and batches are those of test/golden/train.
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
+from stateful import StatefulSession
 from tool import SOURCE_DIR, build_dir, is_full, onnx_amp
 from training import GOLDEN, RECORDS, optimizer_options
 
@@ -22,31 +21,13 @@ from training import GOLDEN, RECORDS, optimizer_options
 FLOAT32 = 2e-5
 
 
-class Step:
-    """A training step in a session, and the state that it is fed back."""
+class Step(StatefulSession):
+    """A training step of a file."""
 
     def __init__(self, path: Path) -> None:
-        model = onnx.load(path)
         onnx.checker.check_model(path, full_check=True)
-        metadata = {entry.key: entry.value for entry in model.metadata_props}
-        self.model = model
-        self.pairs = {pair["input"]: pair["output"] for pair in json.loads(metadata["amp.state"])}
-        defaults = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
-        self.state = {name: defaults[name] for name in self.pairs}
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
-        )
-        self.outputs = [output.name for output in self.session.get_outputs()]
-
-    def run(self, **batch: np.ndarray) -> dict[str, Any]:
-        """One step, which changes the state."""
-        results = self.session.run(None, {**batch, **self.state})
-        found = dict(zip(self.outputs, results, strict=True))
-        self.state = {name: found[output] for name, output in self.pairs.items()}
-        return found
+        self.model = onnx.load(path)
+        super().__init__(self.model)
 
 
 def train_graph(source: Path, target: Path, *options: str) -> Step:

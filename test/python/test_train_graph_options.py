@@ -101,6 +101,20 @@ def test_accumulation_in_one_graph_and_two(tmp_path: Path) -> None:
     assert_same_bits(one, state)
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_two_graphs_or_none(is_first: bool, tmp_path: Path) -> None:
+    """Where one of two files can't be written, the other is as it was."""
+    first, second = tmp_path / "step.onnx", tmp_path / "apply.onnx"
+    kept, refused = (second, first) if is_first else (first, second)
+    kept.write_text("old")
+    refused.mkdir()
+    command = ("train-graph", GOLDEN / "mlp.onnx", "-o", first, "--loss", "loss")
+    done = onnx_amp().run(*command, "--accumulate", "2", "--apply-output", second)
+    done.expect_error(f"cannot write '{refused}'")
+    assert kept.read_text() == "old"
+    assert {path.name for path in tmp_path.iterdir()} == {first.name, second.name}
+
+
 def test_counters(tmp_path: Path) -> None:
     outputs, state = run(train_graph(tmp_path, "--counters"))
     assert state["amp.skipped_steps"] == sum(bool(each["amp.found_inf"]) for each in outputs)

@@ -9,7 +9,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-from step_run import FINISH, Run, convert, initial_state, state_pairs
+from stateful import initial_state, run_passes, state_pairs
+from step_run import FINISH, Run
 from tool import SOURCE_DIR
 
 GOLDEN = SOURCE_DIR / "test" / "golden" / "train"
@@ -55,7 +56,7 @@ def make_step(
         f"--amp-attach-optimizer=optimizer={optimizer} lr={record['lr']} "
         f"weight-decay={record['weight_decay']} {settings} {extra}",
     ]
-    return convert(model, *passes, *FINISH)
+    return run_passes(model, *passes, *FINISH)
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
@@ -63,7 +64,7 @@ def make_step(
 def test_inference_form_trains_as_pytorch(optimizer: str, form: str) -> None:
     """Losses of PyTorch's run in training mode, and, if unbiased, its running statistics."""
     run = Run(make_step(cnn_in_inference_form(), form, optimizer))
-    losses = [float(run.step(batch)["loss"]) for batch in batches(STEPS)]
+    losses = [float(run.run(batch)["loss"]) for batch in batches(STEPS)]
     with np.load(GOLDEN / "runs.npz") as runs:
         golden = runs[f"cnn/{optimizer}/fp32/loss"][:STEPS]
     assert np.abs(np.array(losses) - golden).max() <= 2e-5
@@ -92,7 +93,7 @@ def test_training_form_keeps_its_outputs() -> None:
     assert len(names) == len(set(names))
     one, other = Run(step), Run(make_step(cnn_in_inference_form()))
     for batch in batches(5):
-        found, expected = one.step(batch), other.step(batch)
+        found, expected = one.run(batch), other.run(batch)
         assert found["loss"] == expected["loss"]
     for name in STATISTICS:
         np.testing.assert_array_equal(one.state[name], other.state[name])
@@ -105,8 +106,8 @@ def test_statistics_are_float32_below_autocast() -> None:
             assert value.type.tensor_type.elem_type == TensorProto.FLOAT
     run, exact = Run(step), Run(make_step(cnn_in_inference_form()))
     for batch in batches(3):
-        run.step(batch)
-        exact.step(batch)
+        run.run(batch)
+        exact.run(batch)
     for name in STATISTICS:
         expected = exact.state[name]
         error = np.abs(run.state[name] - expected).max() / np.abs(expected).max()
@@ -123,15 +124,15 @@ def test_overflow_in_a_batch(mode: str) -> None:
     bad["x"][3, 5] = np.inf
     run = Run(step)
     scale = {"scale": np.array(1024, np.float32)}
-    assert not run.step({**good, **scale})["amp.found_inf"]
+    assert not run.run({**good, **scale})["amp.found_inf"]
     before = dict(run.state)
-    assert run.step({**bad, **scale})["amp.found_inf"]
+    assert run.run({**bad, **scale})["amp.found_inf"]
     for name, value in run.state.items():
         if name in STATISTICS:
             assert np.isfinite(value).all() == (mode == "safe")
         if mode == "safe" or name not in STATISTICS:
             np.testing.assert_array_equal(value, before[name])
-    assert np.isfinite(float(run.step({**good, **scale})["loss"]))
+    assert np.isfinite(float(run.run({**good, **scale})["loss"]))
 
 
 def normalization(
@@ -157,8 +158,8 @@ def test_shared_statistics_are_updated_in_turn() -> None:
     body = """a = BatchNormalization <momentum = 0.75> (x, s, b, m, v)
               c = Add (a, x)
               y = BatchNormalization <momentum = 0.5> (c, s, b, m, v)"""
-    run = Run(convert(normalization(body), "--onnx-infer-types", "--amp-training-form"))
-    run.step({"x": X})
+    run = Run(run_passes(normalization(body), "--onnx-infer-types", "--amp-training-form"))
+    run.run({"x": X})
     a = (X - X.mean(0)) / np.sqrt(X.var(0) + 1e-5)
     means = running(list(running([0, 1, 2], X.mean(0), 0.75)), (a + X).mean(0), 0.5)
     variances = running(list(running([1, 2, 3], X.var(0), 0.75)), (a + X).var(0), 0.5)
@@ -171,7 +172,7 @@ def test_unbiased_variance_of_a_batch_of_unknown_size() -> None:
     model = normalization("y = BatchNormalization <momentum = 0.75> (x, s, b, m, v)")
     for value in [*model.graph.input, *model.graph.output]:
         value.type.tensor_type.shape.dim[0].dim_param = "N"
-    step = convert(
+    step = run_passes(
         model,
         "--onnx-infer-types",
         "--amp-training-form=unbiased-variance=true",
@@ -179,7 +180,7 @@ def test_unbiased_variance_of_a_batch_of_unknown_size() -> None:
     )
     for count in (4, 2, 1):
         run = Run(step)
-        run.step({"x": X[:count]})
+        run.run({"x": X[:count]})
         batch = X[:count].var(0, ddof=1) if count > 1 else np.zeros(3)
         np.testing.assert_allclose(run.state["v"], running([1, 2, 3], batch, 0.75), rtol=1e-5)
 
@@ -190,10 +191,10 @@ def test_statistics_of_16_bits_become_float32() -> None:
         if tensor.name in ("m", "v"):
             low = numpy_helper.to_array(tensor).astype(np.float16)
             tensor.CopyFrom(numpy_helper.from_array(low, tensor.name))
-    step = convert(model, "--onnx-infer-types", "--amp-training-form")
+    step = run_passes(model, "--onnx-infer-types", "--amp-training-form")
     run = Run(step)
     assert run.state["m"].dtype == np.float32
-    run.step({"x": X})
+    run.run({"x": X})
     np.testing.assert_allclose(run.state["m"], running([0, 1, 2], X.mean(0), 0.9), rtol=1e-5)
 
 
@@ -209,10 +210,10 @@ def test_functions_are_inlined() -> None:
         inner (x, s, b, m, v) => (y)
         { n = BatchNormalization (x, s, b, m, v) r = Constant <value_float = 0.5> () y = Dropout (n, r) }"""
     )
-    step = convert(model, "--onnx-infer-types", "--amp-training-form")
+    step = run_passes(model, "--onnx-infer-types", "--amp-training-form")
     run = Run(step)
     assert set(run.state) == {"m", "v", "amp.seed", "amp.random_step"}
-    y = run.step({"x": X})["y"]
+    y = run.run({"x": X})["y"]
     expected = -2 * (X - X.mean(0)) / np.sqrt(X.var(0) + 1e-5)
     mask = y != 0
     assert mask.any() and not mask.all()
@@ -238,7 +239,7 @@ def test_dropout_of_nothing_is_the_identity() -> None:
     assert "amp.seed" not in state_pairs(step)
     run, plain = Run(step), Run(make_step(onnx.load(GOLDEN / "mlp.onnx")))
     for batch in batches(3):
-        assert run.step(batch)["loss"] == plain.step(batch)["loss"]
+        assert run.run(batch)["loss"] == plain.run(batch)["loss"]
 
 
 @pytest.mark.parametrize("low", ["", "fp16"])
@@ -246,16 +247,16 @@ def test_dropout_trains_and_repeats(low: str) -> None:
     step = make_step(mlp_with_dropout(0.1), "seed=5", optimizer="adamw", low=low)
     data = batches(40)
     first, second = Run(step), Run(step)
-    losses = [float(first.step(batch)["loss"]) for batch in data]
+    losses = [float(first.run(batch)["loss"]) for batch in data]
     assert np.mean(losses[-5:]) < 0.6 * losses[0]
-    half = [float(second.step(batch)["loss"]) for batch in data[:20]]
+    half = [float(second.run(batch)["loss"]) for batch in data[:20]]
     # A run that goes on from the state of another.
     third = Run(step, **second.state)
-    assert half + [float(third.step(batch)["loss"]) for batch in data[20:]] == losses
+    assert half + [float(third.run(batch)["loss"]) for batch in data[20:]] == losses
     for name, value in first.state.items():
         np.testing.assert_array_equal(value, third.state[name])
     other = Run(step, **{"amp.seed": 6})
-    assert float(other.step(data[0])["loss"]) != losses[0]
+    assert float(other.run(data[0])["loss"]) != losses[0]
 
 
 def dropped(body: str, inputs: str = "", more: str = "") -> onnx.ModelProto:
@@ -271,7 +272,7 @@ def dropped(body: str, inputs: str = "", more: str = "") -> onnx.ModelProto:
 @pytest.mark.parametrize("mode", ["", ", yes", ", no"])
 def test_gradient_has_the_mask_of_the_value(mode: str) -> None:
     model = dropped(f"y = Dropout (a, r{mode})")
-    step = convert(
+    step = run_passes(
         model,
         "--onnx-infer-types",
         "--amp-training-form",
@@ -282,7 +283,7 @@ def test_gradient_has_the_mask_of_the_value(mode: str) -> None:
     x = np.random.default_rng(1).standard_normal((64, 8)).astype(np.float32)
     x[0] = np.inf
     weights = {"w": np.ones((64, 8), np.float32)}
-    found = Run(step).step({"x": x, **weights})
+    found = Run(step).run({"x": x, **weights})
     kept = found["y"] != 0
     assert 0.6 < kept.mean() < 0.9
     np.testing.assert_array_equal(found["y"][kept], (x * np.float32(1 / 0.75))[kept])
@@ -292,10 +293,10 @@ def test_gradient_has_the_mask_of_the_value(mode: str) -> None:
 
 def test_mode_that_is_an_input_is_obeyed() -> None:
     model = dropped("y = Dropout (a, r, train)", ", bool train")
-    run = Run(convert(model, "--onnx-infer-types", "--amp-training-form"))
+    run = Run(run_passes(model, "--onnx-infer-types", "--amp-training-form"))
     x = np.ones((64, 8), np.float32)
-    np.testing.assert_array_equal(run.step({"x": x, "train": np.array(False)})["y"], x)
-    y = run.step({"x": x, "train": np.array(True)})["y"]
+    np.testing.assert_array_equal(run.run({"x": x, "train": np.array(False)})["y"], x)
+    y = run.run({"x": x, "train": np.array(True)})["y"]
     assert set(np.unique(y)) == {np.float32(0), np.float32(1 / 0.75)}
 
 
@@ -303,10 +304,10 @@ def test_dropout_in_a_branch() -> None:
     body = """y = If (c) <
         then_branch = t () => (float[64,8] p) { p = Dropout (a, r) },
         else_branch = e () => (float[64,8] q) { q = Dropout (a) }>"""
-    run = Run(convert(dropped(body, ", bool c"), "--onnx-infer-types", "--amp-training-form"))
+    run = Run(run_passes(dropped(body, ", bool c"), "--onnx-infer-types", "--amp-training-form"))
     x = np.ones((64, 8), np.float32)
     for branch, value in ((True, 1 / 0.75), (False, 2.0)):
-        y = run.step({"x": x, "c": np.array(branch)})["y"]
+        y = run.run({"x": x, "c": np.array(branch)})["y"]
         assert set(np.unique(y)) == {np.float32(0), np.float32(value)}
 
 
@@ -317,7 +318,7 @@ def test_factor_is_not_rounded_by_autocast() -> None:
         g (float[64,64] x, float[64,64] w) => (float[64,64] y) <float r = {0.1}>
         { a = MatMul (x, w) d = Dropout (a, r) y = MatMul (d, w) }"""
     )
-    step = convert(
+    step = run_passes(
         model,
         "--onnx-infer-types",
         "--amp-training-form",
@@ -335,4 +336,4 @@ def test_factor_is_not_rounded_by_autocast() -> None:
     np.testing.assert_array_equal(y[y != 0], expected[y != 0])
     assert (expected != x.astype(np.float16) * np.float16(1 / kept)).any()
     # Another runtime, the same mask.
-    np.testing.assert_array_equal(Run(step).step({"x": x, "w": feeds["w"]})["y"] != 0, y != 0)
+    np.testing.assert_array_equal(Run(step).run({"x": x, "w": feeds["w"]})["y"] != 0, y != 0)

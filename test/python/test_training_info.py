@@ -129,7 +129,7 @@ def test_flat_is_what_the_model_means(name: str, tmp_path: Path) -> None:
     step = Step(flat)
     losses = []
     for _ in range(6):
-        outputs = step.step(FEEDS[name])
+        outputs = step.run(FEEDS[name])
         losses += [value for key, value in outputs.items() if key.startswith("loss")]
     assert np.allclose(losses, reference(name, 6), rtol=1e-5)
     assert losses[-1] < losses[0]
@@ -168,7 +168,7 @@ def test_converted_steps_give_the_same_numbers(name: str, tmp_path: Path) -> Non
     training = Training(expanded(convert(model, tmp_path, *options)))
     for _ in range(4):
         first = training.step(FEEDS[name])[0]
-        expected, float32 = flat.step(FEEDS[name]), exact.step(FEEDS[name])
+        expected, float32 = flat.run(FEEDS[name]), exact.run(FEEDS[name])
         for key in first.keys() & expected.keys():
             assert np.array_equal(first[key], expected[key], equal_nan=True), key
             assert np.allclose(expected[key], float32[key], rtol=0.1, atol=0.05), key
@@ -181,7 +181,7 @@ def test_several_algorithms_work_one_after_the_other(tmp_path: Path) -> None:
     flat = Step(convert(model, tmp_path, *options, "--form", "flat"))
     for _ in range(3):
         first, second = training.step(FEEDS["descent"])
-        outputs = flat.step(FEEDS["descent"])
+        outputs = flat.run(FEEDS["descent"])
         assert second["loss"] < first["loss"]
         assert outputs["loss"] == first["loss"]
         assert outputs["loss_1"] == second["loss"]
@@ -215,7 +215,7 @@ def test_swap_and_an_output_of_the_model(tmp_path: Path) -> None:
     x = FEEDS["swap"]["x"]
     p, q, last = np.array([1, 2], np.float32), np.array([3, 4], np.float32), np.zeros(2, np.float32)
     for _ in range(3):
-        outputs = flat.step(FEEDS["swap"])
+        outputs = flat.run(FEEDS["swap"])
         assert np.array_equal(outputs["old"], last)
         last, p, q = x * p + q, q, p
         assert np.array_equal(outputs["y"], last)
@@ -319,21 +319,21 @@ def test_steps_as_training_info(model: str, optimizer: str, low: str, tmp_path: 
     first = None
     for batch in order[:8]:
         feeds = {"x": x[batch], "y": y[batch]}
-        expected = flat.step(feeds)["loss"]
+        expected = flat.run(feeds)["loss"]
         loss = training.step(feeds)[0][name]
         assert loss == expected
         first = loss if first is None else first
-    for pair in flat.pairs:
-        place = 0 if pair["input"] in own else -1
-        assert np.array_equal(training.state[place, pair["input"]], flat.state[pair["input"]])
+    for state in flat.pairs:
+        place = 0 if state in own else -1
+        assert np.array_equal(training.state[place, state], flat.state[state])
     training.initialize()
     assert training.step({"x": x[order[0]], "y": y[order[0]]})[0][name] == first
 
     # And back: the same step.
     again = Step(convert(made, tmp_path, "--dtype", "none", "--form", "flat"))
-    assert {pair["input"] for pair in again.pairs} == {pair["input"] for pair in flat.pairs}
+    assert again.pairs.keys() == flat.pairs.keys()
     feeds = {"x": x[order[0]], "y": y[order[0]]}
-    assert again.step(feeds)[name] == first
+    assert again.run(feeds)[name] == first
 
 
 def test_loss_scaling(tmp_path: Path) -> None:
@@ -367,7 +367,7 @@ def test_loss_scaling(tmp_path: Path) -> None:
     for i, batch in enumerate(order[:4]):
         feeds = {"x": np.where(i == 2, np.float32(np.inf), x[batch]), "y": y[batch]}
         loss = training.step(feeds)[0]["loss_step"]
-        assert np.array_equal(loss, flat.step(feeds)["loss"], equal_nan=True)
+        assert np.array_equal(loss, flat.run(feeds)["loss"], equal_nan=True)
     assert training.state[-1, "scale"] == 32768
     assert training.state[0, "amp.step"] == 3
     for (_, key), value in training.state.items():
@@ -554,7 +554,7 @@ def test_early_opsets_are_raised(tmp_path: Path) -> None:
     header = '<ir_version: 7, opset_import: ["" : 12, "ai.onnx.preview.training" : 1]>\n'
     model = make(LINEAR, [ADAM], header)
     flat = Step(convert(model, tmp_path, "--dtype", "none", "--form", "flat"))
-    losses = [flat.step(FEEDS["adam"])["loss"] for _ in range(3)]
+    losses = [flat.run(FEEDS["adam"])["loss"] for _ in range(3)]
     assert np.allclose(losses, reference("adam", 3), rtol=1e-5)
     source = tmp_path / "in.onnx"
     options = ["-o", tmp_path / "no.onnx", "--form", "flat", "--max-opset", "17"]

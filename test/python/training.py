@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from stateful import StatefulSession, metadata
 from tool import SOURCE_DIR, amp_opt, amp_translate, onnx_amp
 
 GOLDEN = SOURCE_DIR / "test" / "golden" / "train"
@@ -57,9 +58,28 @@ def optimizer_options(optimizer: str, record: dict[str, Any]) -> list[str]:
     return options
 
 
-def golden_model(model: str) -> onnx.ModelProto:
-    """A golden model, with its loss."""
-    return onnx.load(GOLDEN / f"{model}.onnx")
+def golden_model(model: str, low: str = "none") -> onnx.ModelProto:
+    """A golden model, with its loss; in fp16 and bf16 as `torch.autocast("cpu")` runs it.
+
+    What that does not list gives the type that it is given: a layer norm behind a linear layer rounds its result,
+    with parameters in float32. ONNX's has one type for both; casts behind it do the same.
+    """
+    forward = onnx.load(GOLDEN / f"{model}.onnx")
+    if low not in ("fp16", "bf16"):
+        return forward
+    kind = TensorProto.FLOAT16 if low == "fp16" else TensorProto.BFLOAT16
+    linear = {name for node in forward.graph.node if node.op_type == "Gemm" for name in node.output}
+    nodes = list(forward.graph.node)
+    del forward.graph.node[:]
+    for node in nodes:
+        forward.graph.node.append(node)
+        if node.op_type == "LayerNormalization" and node.input[0] in linear:
+            name = node.output[0]
+            forward.graph.node[-1].output[0] = wide = f"{name}_wide"
+            forward.graph.node.append(helper.make_node("Cast", [wide], [f"{name}_{low}"], to=kind))
+            back = helper.make_node("Cast", [f"{name}_{low}"], [name], to=TensorProto.FLOAT)
+            forward.graph.node.append(back)
+    return forward
 
 
 def with_loss_weight(model: onnx.ModelProto) -> None:
@@ -92,7 +112,7 @@ def make_step(
     node computes in float32 and rounds what it gives.
     """
     record = record or RECORDS["optimizers"][model][optimizer]
-    forward = forward or golden_model(model)
+    forward = forward or golden_model(model, low)
     source, target = folder / "forward.onnx", folder / "step.onnx"
     onnx.save(forward, source)
     command: list[str | Path] = ["train-graph", source, "-o", target, "--loss", "loss"]
@@ -107,15 +127,10 @@ def make_step(
     return step
 
 
-def pairs_of(step: onnx.ModelProto) -> list[dict[str, str]]:
-    """The state of a step: inputs, and the outputs that are their next values."""
-    return next(json.loads(item.value) for item in step.metadata_props if item.key == "amp.state")
-
-
 def add_statistics(step: onnx.ModelProto, forward: onnx.ModelProto) -> None:
     """Makes state of the running statistics of BatchNormalization whose next values are outputs of the
     forward model."""
-    pairs = pairs_of(step)
+    pairs = metadata(step, "amp.state")
     known = {value.name for value in step.graph.input}
     outputs = {value.name for value in forward.graph.output}
     sizes = {tensor.name: tensor.dims for tensor in step.graph.initializer}
@@ -130,36 +145,12 @@ def add_statistics(step: onnx.ModelProto, forward: onnx.ModelProto) -> None:
             item.value = json.dumps(pairs)
 
 
-class Trainer:
-    """A session that runs a step, and the state that it is fed back."""
-
-    def __init__(self, step: onnx.ModelProto, threads: int = 1, optimize: bool = True) -> None:
-        import onnxruntime
-
-        initial = {tensor.name: numpy_helper.to_array(tensor) for tensor in step.graph.initializer}
-        self.pairs = pairs_of(step)
-        self.state = {pair["input"]: initial[pair["input"]] for pair in self.pairs}
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.log_severity_level = 3
-        if not optimize:
-            level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-            options.graph_optimization_level = level
-        self.session = onnxruntime.InferenceSession(
-            step.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
-        self.names = [output.name for output in self.session.get_outputs()]
+class Trainer(StatefulSession):
+    """A step of a golden model."""
 
     def step(self, x: np.ndarray, y: np.ndarray, **feeds: np.ndarray) -> dict[str, np.ndarray]:
-        """All outputs of one step of a golden model."""
-        return self.run({"x": x, "y": y, **feeds})
-
-    def run(self, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """All outputs of one step."""
-        results = self.session.run(None, {**feeds, **self.state})
-        outputs = dict(zip(self.names, results, strict=True))
-        self.state = {pair["input"]: outputs[pair["output"]] for pair in self.pairs}
-        return outputs
+        return self.run({"x": x, "y": y, **feeds})
 
 
 def train(step: onnx.ModelProto, steps: int) -> tuple[list[float], dict[str, np.ndarray]]:
@@ -180,11 +171,6 @@ def golden(model: str, optimizer: str, precision: str, what: str = "loss") -> np
 def golden_accuracy(model: str, optimizer: str, precision: str) -> float:
     """PyTorch's share of right answers after the last epoch."""
     return float(RECORDS["accuracy"][f"{model}/{optimizer}/{precision}"])
-
-
-def first_loss_spread(precision: str) -> float:
-    """How far PyTorch's first loss is from float64, at worst: that of one model is zero by chance."""
-    return max(float(record[precision]["loss_abs"]) for record in RECORDS["first_step"].values())
 
 
 def inference_model(model: str, weights: dict[str, np.ndarray]) -> onnx.ModelProto:

@@ -6,13 +6,13 @@ Initializers that bindings assign to are state, which lives outside of the graph
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
+from stateful import StatefulSession
 
 
 def session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
@@ -133,18 +133,5 @@ class Training:
         return results
 
 
-class Step:
+class Step(StatefulSession):
     """A flat training step, whose metadata pairs its state."""
-
-    def __init__(self, model: onnx.ModelProto) -> None:
-        self.pairs = next(
-            json.loads(item.value) for item in model.metadata_props if item.key == "amp.state"
-        )
-        initial = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-        self.state = {pair["input"]: initial[pair["input"]] for pair in self.pairs}
-        self.runner = session(model)
-
-    def step(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        outputs = run(self.runner, {**feeds, **self.state})
-        self.state = {pair["input"]: outputs[pair["output"]] for pair in self.pairs}
-        return outputs

@@ -10,6 +10,7 @@
 
 #include "amp/Dialect/AMP/AMPDialect.h"
 #include "amp/Dialect/AMP/Annotations.h"
+#include "amp/Dialect/ONNX/GraphNames.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
 #include "amp/Support/Quantities.h"
@@ -182,7 +183,7 @@ const MeasuredValue *Calibration::lookup(Value value) const {
   if (!function)
     return nullptr;
   if (scope.empty())
-    return find(inputOf, inputs, getInputName(argument));
+    return find(inputOf, inputs, onnx::nameOfInput(argument));
   StringRef name = getInterfaceName(function, "input", argument.getArgNumber());
   return find(insideOf, inside, spellPlace(scope, name));
 }

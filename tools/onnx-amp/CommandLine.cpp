@@ -9,6 +9,7 @@
 #include "Messages.h"
 
 #include "amp/Dialect/ONNX/Schema.h"
+#include "amp/Support/NearestName.h"
 #include "amp/Support/Quoted.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -74,16 +75,7 @@ static std::string listNames(llvm::ArrayRef<llvm::StringRef> names) {
 
 std::string amp::suggest(llvm::StringRef word,
                          llvm::ArrayRef<llvm::StringRef> names) {
-  llvm::StringRef nearest;
-  unsigned best = 1 + word.size() / 3;
-  for (llvm::StringRef name : names) {
-    unsigned distance =
-        word.edit_distance_insensitive(name, /*AllowReplacements=*/true, best);
-    if (distance <= best && (nearest.empty() || distance < best)) {
-      nearest = name;
-      best = distance;
-    }
-  }
+  llvm::StringRef nearest = findNearestName(word, names);
   if (!nearest.empty())
     return ", did you mean " + quoted(nearest) + "?";
   return ", expected " + listNames(names);

@@ -5,21 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "ExternalDataArgument.h"
-#include "FatalErrors.h"
-#include "Messages.h"
-#include "ModelFile.h"
+#include "TrainingCommand.h"
 
-#include "amp/Analysis/CostModel.h"
 #include "amp/Dialect/ONNX/NodeBuilder.h"
-#include "amp/Dialect/ONNX/ONNXDialect.h"
-#include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Passes/Lowering.h"
 #include "amp/Passes/Training.h"
 #include "amp/Support/Quoted.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace amp;
@@ -31,11 +23,9 @@ using namespace mlir;
 
 namespace {
 struct DifferentiateArguments {
-  std::string input, output;
+  ModelArguments files;
   std::vector<std::string> losses, wrt;
   std::optional<RecomputeOptions> recompute;
-  ExternalData externalData = ExternalData::Auto;
-  bool allowLinks = false, durable = false, quiet = false;
 };
 } // namespace
 
@@ -61,15 +51,11 @@ static int readNames(const llvm::opt::InputArgList &arguments, OptionID option,
 /// Reads `--recompute` and the sizes that it goes by; returns the exit code.
 static int readRecompute(const llvm::opt::InputArgList &arguments,
                          DifferentiateArguments &options) {
-  std::vector<std::string> sizes = arguments.getAllArgValues(OPT_dim);
-  for (const std::string &size : sizes)
-    if (llvm::Error error = CostOptions().addDimension(size))
-      return wrongUsage("--dim: " + llvm::toString(std::move(error)));
-  if (!arguments.hasArg(OPT_recompute)) {
-    if (!sizes.empty())
-      return wrongUsage("--dim is for --recompute");
+  std::vector<std::string> sizes;
+  if (int code = readDimensions(arguments, sizes))
+    return code;
+  if (!arguments.hasArg(OPT_recompute))
     return ExitSuccess;
-  }
   llvm::Expected<RecomputeOptions> recompute =
       parseRecompute(arguments.getLastArgValue(OPT_recompute));
   if (!recompute)
@@ -83,134 +69,58 @@ static int readRecompute(const llvm::opt::InputArgList &arguments,
 /// Fills `options`; returns the exit code, after an error if it is not 0.
 static int readOptions(const llvm::opt::InputArgList &arguments,
                        DifferentiateArguments &options) {
-  std::vector<std::string> inputs = arguments.getAllArgValues(OPT_INPUT);
-  if (inputs.empty())
-    return wrongUsage("expected an input, the model to differentiate");
-  if (inputs.size() > 1)
-    return wrongUsage("expected one input, but got " + quoted(inputs[0]) +
-                      " and " + quoted(inputs[1]));
-  options.input = inputs[0];
-  if (!arguments.hasArg(OPT_output))
-    return wrongUsage("expected '-o OUT', where the model with gradients goes");
-  options.output = arguments.getLastArgValue(OPT_output);
+  if (int code = readModelArguments(arguments, "to differentiate",
+                                    "the model with gradients", options.files))
+    return code;
   if (int code = readNames(arguments, OPT_loss, "--loss", options.losses))
     return code;
   if (int code = readNames(arguments, OPT_wrt, "--wrt", options.wrt))
     return code;
-  if (int code = readRecompute(arguments, options))
-    return code;
-  std::optional<ExternalData> place = chooseExternalData(arguments);
-  if (!place)
-    return ExitUsage;
-  options.externalData = *place;
-  options.allowLinks = arguments.hasArg(OPT_allow_links);
-  options.durable = arguments.hasArg(OPT_durable);
-  options.quiet = arguments.hasArg(OPT_quiet);
-  return ExitSuccess;
+  return readRecompute(arguments, options);
 }
 
 //===----------------------------------------------------------------------===//
 // Work
 //===----------------------------------------------------------------------===//
 
-/// Infers types, and raises the opset to the first that gradients are built in.
-static LogicalResult prepare(ModuleOp module) {
+static LogicalResult differentiate(ModuleOp module,
+                                   const DifferentiateArguments &options) {
   PassManager manager(module.getContext());
   manager.enableVerifier(false);
+  // 1. Types, and the first opset that gradients are built in.
   manager.addPass(createInferTypes());
   RaiseOpsetOptions raise;
   // Nothing needs another opset for float32's own sake.
   raise.low = raise.policy = "tf32";
   raise.minOpset = onnx::NodeBuilder::kMinOpset;
   manager.addPass(createRaiseOpset(std::move(raise)));
-  return manager.run(module);
-}
-
-/// `remark` becomes what is said of recomputation.
-static LogicalResult runPasses(ModuleOp module,
-                               const DifferentiateArguments &options,
-                               std::string &remark) {
-  ScopedDiagnosticHandler handler(
-      module.getContext(), [&](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
-          return failure();
-        remark = diagnostic.str();
-        return success();
-      });
-  PassManager manager(module.getContext());
-  manager.enableVerifier(false);
+  // 2. Gradients.
   DifferentiateOptions differentiate;
   differentiate.losses.assign(options.losses.begin(), options.losses.end());
   differentiate.wrt.assign(options.wrt.begin(), options.wrt.end());
   manager.addPass(createDifferentiate(std::move(differentiate)));
   if (options.recompute)
     manager.addPass(createRecompute(*options.recompute));
-  if (failed(manager.run(module)))
-    return failure();
-  return verify(module);
-}
-
-static uint64_t countNodes(ModuleOp module) {
-  uint64_t count = 0;
-  module.walk([&](Operation *op) {
-    count += onnx::lookupOperator(op->getName()) != nullptr;
-  });
-  return count;
+  return manager.run(module);
 }
 
 int amp::runDifferentiate(const llvm::opt::InputArgList &arguments) {
   DifferentiateArguments options;
   if (int code = readOptions(arguments, options))
     return code;
-  setFatalErrorSubject(quoted(options.input));
-
-  MLIRContext &context = makeContext();
-  FirstErrorPrinter errors(&context);
-  std::vector<FileIdentity> dataFiles;
-  ImportOptions importOptions;
-  importOptions.allowLinks = options.allowLinks;
-  importOptions.dataFiles = &dataFiles;
-  uint64_t inputBytes;
-  ModuleOp module =
-      readModel(options.input, &context, importOptions, inputBytes).release();
-  if (!module)
-    return ExitFailure;
-  uint64_t nodesBefore = countNodes(module);
-  std::optional<int64_t> opsetBefore = onnx::getOpsetVersion(module, "");
-
-  errors.setSubject(quoted(options.input));
-  std::string remark;
-  if (failed(prepare(module)) || failed(runPasses(module, options, remark)))
-    return ExitFailure;
-  errors.setSubject("");
-
-  ExportOptions exportOptions;
-  exportOptions.externalData = options.externalData;
-  exportOptions.durable = options.durable;
-  exportOptions.inputs = std::move(dataFiles);
-  FailureOr<ExportedSizes> sizes =
-      writeModel(module, options.output, exportOptions);
-  if (failed(sizes))
-    return ExitFailure;
-  setOutputsCommitted();
-
-  if (options.quiet)
-    return ExitSuccess;
-  size_t count = options.wrt.size();
-  std::string text = quoted(options.output) + ": " + std::to_string(count) +
-                     (count == 1 ? " gradient, " : " gradients, ") +
-                     std::to_string(nodesBefore) + " nodes are " +
-                     std::to_string(countNodes(module)) + " now";
-  std::optional<int64_t> opset = onnx::getOpsetVersion(module, "");
-  if (opset && opsetBefore && *opset != *opsetBefore)
-    text += ", opset " + std::to_string(*opsetBefore) + " is " +
-            std::to_string(*opset) + " now";
-  if (!remark.empty())
-    text += "; " + remark;
-  text += '\n';
-  if (isStandardOutput(options.output))
-    printAside(text);
-  else
-    printSummary(text);
-  return ExitSuccess;
+  return changeModel(
+      options.files,
+      [&](ModuleOp module, SecondModel &) {
+        return differentiate(module, options);
+      },
+      [&](const ModelChange &change) {
+        size_t count = options.wrt.size();
+        std::string text = quoted(options.files.output) + ": " +
+                           std::to_string(count) +
+                           (count == 1 ? " gradient, " : " gradients, ") +
+                           describeChange(change.before, change.after);
+        if (!change.remark.empty())
+          text += "; " + change.remark;
+        return text + '\n';
+      });
 }

@@ -10,6 +10,7 @@
 #include "TypeSpelling.h"
 
 #include "amp/Dialect/AMP/Annotations.h"
+#include "amp/Dialect/ONNX/GraphNames.h"
 #include "amp/Interfaces/AutocastOpInterface.h"
 #include "amp/Passes/Lowering.h"
 #include "amp/Target/ONNX.h"
@@ -31,22 +32,6 @@ LogicalResult amp::report(MLIRContext *context, llvm::Error error) {
 
 static bool isFloatTensor(Type type) {
   return isa<TensorType>(type) && getFloatElementType(type);
-}
-
-static StringRef getEntryName(func::FuncOp graph, StringRef key,
-                              unsigned index) {
-  auto fields = graph->getAttrOfType<DictionaryAttr>(ONNXDialect::kGraph);
-  auto entries = fields ? fields.getAs<ArrayAttr>(key) : ArrayAttr();
-  auto entry = entries && index < entries.size()
-                   ? dyn_cast<DictionaryAttr>(entries[index])
-                   : DictionaryAttr();
-  auto name = entry ? entry.getAs<StringAttr>("name") : StringAttr();
-  return name ? name.getValue() : StringRef();
-}
-
-StringRef amp::getInputName(BlockArgument argument) {
-  auto graph = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return getEntryName(graph, "input", argument.getArgNumber());
 }
 
 /// "float32", and per dimension its size, its name or "?"; null without a rank.
@@ -72,7 +57,7 @@ static json::Object describeInput(BlockArgument argument) {
     return user->getName().getStringRef() == "onnx.DefaultInput";
   });
   return json::Object{
-      {"name", json::fixUTF8(getInputName(argument))},
+      {"name", json::fixUTF8(onnx::nameOfInput(argument))},
       {"type",
        tensor ? spellElementType(tensor.getElementType()) : spellType(type)},
       {"dims", std::move(dims)},
@@ -99,7 +84,7 @@ FailureOr<EngineModel> EngineModel::write(ModuleOp module, const Engine &engine,
   }
 
   for (unsigned i = 0, e = main.getNumResults(); i < e; ++i)
-    model.outputs.push_back(getEntryName(main, "output", i).str());
+    model.outputs.push_back(onnx::getOutputName(main, i).str());
 
   OwningOpRef<ModuleOp> copy = module.clone();
   removeAnnotations(*copy);

@@ -43,9 +43,6 @@ struct EngineModel {
   llvm::json::Array getBFloat16() const;
 };
 
-/// The name of an input of the main graph.
-llvm::StringRef getInputName(mlir::BlockArgument argument);
-
 /// `error`, as an error of the context.
 mlir::LogicalResult report(mlir::MLIRContext *context, llvm::Error error);
 

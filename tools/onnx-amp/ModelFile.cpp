@@ -70,3 +70,25 @@ FailureOr<ExportedSizes> amp::writeModel(ModuleOp module, StringRef path,
     return failure();
   return sizes;
 }
+
+LogicalResult amp::writeModels(ModuleOp first, StringRef firstPath,
+                               ModuleOp second, StringRef secondPath,
+                               const ExportOptions &options) {
+  // When the first is written, and has no name yet, the second is; that one
+  // gives all files their names.
+  LogicalResult secondDone = failure();
+  ExportOptions inner = options, outer = options;
+  outer.addFiles = [&](const ExportedSizes &,
+                       SmallVectorImpl<OutputFile *> &firstFiles) {
+    inner.addFiles = [&](const ExportedSizes &,
+                         SmallVectorImpl<OutputFile *> &files) {
+      files.insert(files.begin(), firstFiles.begin(), firstFiles.end());
+      return llvm::Error::success();
+    };
+    secondDone = writeModel(second, secondPath, inner);
+    firstFiles.clear();
+    return llvm::Error::success();
+  };
+  return success(succeeded(writeModel(first, firstPath, outer)) &&
+                 succeeded(secondDone));
+}

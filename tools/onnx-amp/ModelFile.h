@@ -30,6 +30,13 @@ mlir::FailureOr<ExportedSizes> writeModel(mlir::ModuleOp module,
                                           llvm::StringRef path,
                                           const ExportOptions &options);
 
+/// The same for two models, which are both written, or neither is; standard
+/// output can only be that of the second.
+mlir::LogicalResult writeModels(mlir::ModuleOp first, llvm::StringRef firstPath,
+                                mlir::ModuleOp second,
+                                llvm::StringRef secondPath,
+                                const ExportOptions &options);
+
 /// True for the names that mean standard output.
 bool isStandardOutput(llvm::StringRef path);
 

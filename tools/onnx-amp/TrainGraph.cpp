@@ -10,20 +10,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "ExternalDataArgument.h"
-#include "FatalErrors.h"
-#include "Messages.h"
 #include "ModelFile.h"
 #include "PolicyArgument.h"
+#include "TrainingCommand.h"
 
-#include "amp/Analysis/CostModel.h"
-#include "amp/Dialect/ONNX/ONNXDialect.h"
-#include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Passes/Pipelines.h"
 #include "amp/Passes/TrainingInfo.h"
 #include "amp/Support/Quoted.h"
 
-#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace amp;
@@ -35,12 +29,10 @@ using namespace mlir;
 
 namespace {
 struct TrainGraphArguments {
-  std::string input, output;
+  ModelArguments files;
   std::string applyOutput; ///< where the second graph goes, if there are two
   bool asTrainingInfo = false;
   TrainingPipelineOptions pipeline;
-  ExternalData externalData = ExternalData::Auto;
-  bool allowLinks = false, durable = false, quiet = false;
 };
 } // namespace
 
@@ -159,12 +151,9 @@ static int readRecompute(const llvm::opt::InputArgList &arguments,
   pipeline.recompute = arguments.getLastArgValue(OPT_recompute).str();
   if (arguments.hasArg(OPT_recompute) && pipeline.recompute.empty())
     return wrongUsage("--recompute expects auto, budget=BYTES or nodes=REGEX");
-  std::vector<std::string> sizes = arguments.getAllArgValues(OPT_dim);
-  for (const std::string &size : sizes)
-    if (llvm::Error error = CostOptions().addDimension(size))
-      return wrongUsage("--dim: " + llvm::toString(std::move(error)));
-  if (pipeline.recompute.empty() && !sizes.empty())
-    return wrongUsage("--dim is for --recompute");
+  std::vector<std::string> sizes;
+  if (int code = readDimensions(arguments, sizes))
+    return code;
   pipeline.dimensions = ArrayRef(sizes);
   return ExitSuccess;
 }
@@ -186,10 +175,10 @@ static int readAccumulation(const llvm::opt::InputArgList &arguments,
   if (isStandardOutput(options.applyOutput))
     return wrongUsage("--apply-output expects a file, but got " +
                       quoted(options.applyOutput));
-  if (options.applyOutput == options.output)
+  if (options.applyOutput == options.files.output)
     return wrongUsage("--apply-output expects another file than -o, but both "
                       "are " +
-                      quoted(options.output));
+                      quoted(options.files.output));
   return ExitSuccess;
 }
 
@@ -241,23 +230,9 @@ static int readPipelineOptions(const llvm::opt::InputArgList &arguments,
 /// Fills `options`; returns the exit code, after an error if it is not 0.
 static int readOptions(const llvm::opt::InputArgList &arguments,
                        TrainGraphArguments &options) {
-  std::vector<std::string> inputs = arguments.getAllArgValues(OPT_INPUT);
-  if (inputs.empty())
-    return wrongUsage("expected an input, the model to train");
-  if (inputs.size() > 1)
-    return wrongUsage("expected one input, but got " + quoted(inputs[0]) +
-                      " and " + quoted(inputs[1]));
-  options.input = inputs[0];
-  if (!arguments.hasArg(OPT_output))
-    return wrongUsage("expected '-o OUT', where the training step goes");
-  options.output = arguments.getLastArgValue(OPT_output);
-  std::optional<ExternalData> place = chooseExternalData(arguments);
-  if (!place)
-    return ExitUsage;
-  options.externalData = *place;
-  options.allowLinks = arguments.hasArg(OPT_allow_links);
-  options.durable = arguments.hasArg(OPT_durable);
-  options.quiet = arguments.hasArg(OPT_quiet);
+  if (int code = readModelArguments(arguments, "to train", "the training step",
+                                    options.files))
+    return code;
   static constexpr StringRef forms[] = {"flat", "training-info"};
   std::optional<unsigned> form = chooseValue(arguments, OPT_form, forms, 0);
   if (!form)
@@ -275,124 +250,65 @@ static int readOptions(const llvm::opt::InputArgList &arguments,
 //===----------------------------------------------------------------------===//
 
 /// Runs what `build` appends.
-static LogicalResult
-runPasses(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build) {
+static LogicalResult runPasses(ModuleOp module,
+                               void (*build)(OpPassManager &,
+                                             const TrainingPipelineOptions &),
+                               const TrainingPipelineOptions &options) {
   PassManager manager(module.getContext());
-  // The result is verified once, in the end.
   manager.enableVerifier(false);
-  build(manager);
+  build(manager, options);
   return manager.run(module);
 }
 
-/// Makes the module a step; `part` is of amp-split-step.
-/// `remark` becomes what is said of recomputation.
+/// Makes the module a step, or the part of one that adds up gradients, with the
+/// part that applies them as the second model.
 static LogicalResult makeStep(ModuleOp module, TrainGraphArguments &options,
-                              StringRef part, std::string &remark) {
-  ScopedDiagnosticHandler handler(
-      module.getContext(), [&](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
-          return failure();
-        remark = diagnostic.str();
-        return success();
-      });
+                              SecondModel &second) {
   TrainingPipelineOptions &pipeline = options.pipeline;
-  pipeline.part = part.str();
   OwningOpRef<ModuleOp> forward;
   if (options.asTrainingInfo) {
-    if (failed(runPasses(module, [&](OpPassManager &manager) {
-          buildTrainingPreparation(manager, pipeline);
-        })))
+    if (failed(runPasses(module, buildTrainingPreparation, pipeline)))
       return failure();
     forward = module.clone();
   }
-  if (failed(runPasses(module, [&](OpPassManager &manager) {
-        buildTrainingPipeline(manager, pipeline);
-      })))
+  if (failed(runPasses(module, buildWholeStep, pipeline)))
     return failure();
-  if (forward && failed(makeTrainingInfo(module, *forward)))
+  if (!options.applyOutput.empty()) {
+    second = {module.clone(), options.applyOutput};
+    pipeline.part = "apply";
+    if (failed(runPasses(second.module, buildStepPart, pipeline)))
+      return failure();
+    pipeline.part = "accumulate";
+  }
+  if (failed(runPasses(module, buildStepPart, pipeline)))
     return failure();
-  return verify(module);
+  return success(!forward || succeeded(makeTrainingInfo(module, *forward)));
 }
 
-namespace {
-/// What the summary says of a model.
-struct Figures {
-  uint64_t nodes = 0, defaults = 0;
-  std::optional<int64_t> opset;
-
-  explicit Figures(ModuleOp module) : opset(onnx::getOpsetVersion(module, "")) {
-    module.walk([&](Operation *op) {
-      nodes += onnx::lookupOperator(op->getName()) != nullptr;
-      defaults += op->getName().getStringRef() == "onnx.DefaultInput";
-    });
-  }
-};
-} // namespace
-
 static std::string summarize(const TrainGraphArguments &options,
-                             const Figures &before, const Figures &after) {
+                             const ModelChange &change) {
   const TrainingPipelineOptions &pipeline = options.pipeline;
   std::string text =
-      quoted(options.output) + ": a step of " + pipeline.optimizer + " in " +
-      (pipeline.low == "none" ? "fp32" : pipeline.low.getValue()) + ", " +
-      std::to_string(after.defaults) + " inputs are state or have defaults, " +
-      std::to_string(before.nodes) + " nodes are " +
-      std::to_string(after.nodes) + " now";
-  if (before.opset && after.opset && *before.opset != *after.opset)
-    text += ", opset " + std::to_string(*before.opset) + " is " +
-            std::to_string(*after.opset) + " now";
-  return text + '\n';
+      quoted(options.files.output) + ": a step of " + pipeline.optimizer +
+      " in " + (pipeline.low == "none" ? "fp32" : pipeline.low.getValue()) +
+      ", " + std::to_string(change.after.defaults) +
+      " inputs are state or have defaults, " +
+      describeChange(change.before, change.after) + '\n';
+  if (!change.remark.empty())
+    text += change.remark + '\n';
+  return text;
 }
 
 int amp::runTrainGraph(const llvm::opt::InputArgList &arguments) {
   TrainGraphArguments options;
   if (int code = readOptions(arguments, options))
     return code;
-  setFatalErrorSubject(quoted(options.input));
-
-  MLIRContext &context = makeContext();
-  FirstErrorPrinter errors(&context);
-  std::vector<FileIdentity> dataFiles;
-  ImportOptions importOptions;
-  importOptions.allowLinks = options.allowLinks;
-  importOptions.dataFiles = &dataFiles;
-  uint64_t inputBytes;
-  ModuleOp module =
-      readModel(options.input, &context, importOptions, inputBytes).release();
-  if (!module)
-    return ExitFailure;
-  Figures before(module);
-  if (options.pipeline.low != "none")
-    warnOfUnmatched(module, options.pipeline.policy);
-
-  errors.setSubject(quoted(options.input));
-  bool isTwo = !options.applyOutput.empty();
-  ModuleOp apply = isTwo ? module.clone() : ModuleOp();
-  std::string remark, same;
-  if (failed(
-          makeStep(module, options, isTwo ? "accumulate" : "both", remark)) ||
-      (isTwo && failed(makeStep(apply, options, "apply", same))))
-    return ExitFailure;
-  errors.setSubject("");
-
-  ExportOptions exportOptions;
-  exportOptions.externalData = options.externalData;
-  exportOptions.durable = options.durable;
-  exportOptions.inputs = std::move(dataFiles);
-  if ((isTwo &&
-       failed(writeModel(apply, options.applyOutput, exportOptions))) ||
-      failed(writeModel(module, options.output, exportOptions)))
-    return ExitFailure;
-  setOutputsCommitted();
-
-  if (options.quiet)
-    return ExitSuccess;
-  std::string text = summarize(options, before, Figures(module));
-  if (!remark.empty())
-    text += remark + '\n';
-  if (isStandardOutput(options.output))
-    printAside(text);
-  else
-    printSummary(text);
-  return ExitSuccess;
+  return changeModel(
+      options.files,
+      [&](ModuleOp module, SecondModel &second) {
+        if (options.pipeline.low != "none")
+          warnOfUnmatched(module, options.pipeline.policy);
+        return makeStep(module, options, second);
+      },
+      [&](const ModelChange &change) { return summarize(options, change); });
 }

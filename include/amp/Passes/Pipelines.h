@@ -251,6 +251,16 @@ llvm::Error checkTrainingOptions(const TrainingPipelineOptions &options);
 void buildTrainingPreparation(mlir::OpPassManager &manager,
                               const TrainingPipelineOptions &options);
 
+/// Appends what comes first in `amp-train`, whatever the part of the step: a
+/// forward ONNX model becomes a step with all of its micro-batches.
+void buildWholeStep(mlir::OpPassManager &manager,
+                    const TrainingPipelineOptions &options);
+
+/// Appends what follows: of that, the part that `options` ask for, as standard
+/// ONNX.
+void buildStepPart(mlir::OpPassManager &manager,
+                   const TrainingPipelineOptions &options);
+
 /// Appends the passes of `amp-train`: a forward ONNX model becomes a training
 /// step of standard ONNX.
 void buildTrainingPipeline(mlir::OpPassManager &manager,

@@ -6,6 +6,8 @@
 
 #include "amp/Dialect/ONNX/NodeBuilder.h"
 
+#include "ConstantNode.h"
+
 #include "amp/Dialect/ONNX/ElementType.h"
 #include "amp/Dialect/ONNX/ONNXDialect.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
@@ -203,21 +205,17 @@ Expr NodeBuilder::constant(DenseElementsAttr elements) {
   if (known)
     return expr(known);
   // At the head of what is built: later users stand behind it.
-  NamedAttribute value = builder.getNamedAttr(
-      "value", TensorAttr::get(getContext(), elements, DictionaryAttr()));
-  known = node("Constant", {}, value)->getResult(0);
+  known = buildConstant(builder, loc, elements);
+  inference.infer(known.getDefiningOp());
   return expr(known);
 }
 
 Expr NodeBuilder::ints(ArrayRef<int64_t> values) {
-  auto type =
-      RankedTensorType::get({int64_t(values.size())}, builder.getI64Type());
-  return constant(DenseElementsAttr::get(type, values));
+  return constant(getInts(builder, values));
 }
 
 Expr NodeBuilder::integer(int64_t value) {
-  return constant(DenseElementsAttr::get(
-      RankedTensorType::get({}, builder.getI64Type()), value));
+  return constant(getInts(builder, value, /*isScalar=*/true));
 }
 
 Expr NodeBuilder::number(double value, Type elementType) {

@@ -13,10 +13,11 @@
 
 #include "amp/Dialect/ONNX/OpsetUpgrade.h"
 
+#include "ConstantNode.h"
 #include "ContribSchemas.h"
-#include "IntegerAttributes.h"
 
 #include "amp/Dialect/ONNX/ElementType.h"
+#include "amp/Dialect/ONNX/IntegerAttributes.h"
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/Schema.h"
@@ -41,23 +42,10 @@ std::optional<int64_t> getRank(Operation *op) {
   return type ? std::optional(type.getRank()) : std::nullopt;
 }
 
-/// A Constant node with these elements, before the rewriter's place.
-Value makeConstant(RewriterBase &rewriter, Location loc,
-                   DenseElementsAttr elements) {
-  OperationState state(loc, ConstantOp::getOperationName());
-  state.addTypes(elements.getType());
-  state.addAttribute("value",
-                     TensorAttr::get(rewriter.getContext(), elements, {}));
-  return rewriter.create(state)->getResult(0);
-}
-
+/// Before the rewriter's place.
 Value makeInts(RewriterBase &rewriter, Location loc, ArrayRef<int64_t> values,
                bool isScalar = false) {
-  SmallVector<int64_t> shape;
-  if (!isScalar)
-    shape.push_back(values.size());
-  auto type = RankedTensorType::get(shape, rewriter.getI64Type());
-  return makeConstant(rewriter, loc, DenseElementsAttr::get(type, values));
+  return buildConstant(rewriter, loc, getInts(rewriter, values, isScalar));
 }
 
 /// Replaces a node by one like it without an attribute, and with inputs at the
@@ -156,7 +144,7 @@ Value makeNumber(RewriterBase &rewriter, Operation *op, FloatAttr number) {
   bool losesInfo;
   value.convert(cast<FloatType>(element).getFloatSemantics(),
                 llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  return makeConstant(
+  return buildConstant(
       rewriter, op->getLoc(),
       DenseElementsAttr::get(RankedTensorType::get({}, element), value));
 }

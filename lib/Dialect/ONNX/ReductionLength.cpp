@@ -12,8 +12,7 @@
 
 #include "ReductionLength.h"
 
-#include "IntegerAttributes.h"
-
+#include "amp/Dialect/ONNX/IntegerAttributes.h"
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/Schema.h"

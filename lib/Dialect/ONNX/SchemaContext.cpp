@@ -162,6 +162,8 @@ public:
   std::vector<const TypeProto *>
   doInferencing(const std::vector<const TypeProto *> &inputTypes,
                 const std::vector<const TensorProto *> &) override {
+    if (!context.inferRegion)
+      return {};
     return context.inferRegion(region, inputTypes, results);
   }
 

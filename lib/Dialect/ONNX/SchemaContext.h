@@ -56,10 +56,19 @@ class SchemaContext final : public ::onnx::InferenceContext,
 public:
   /// Without `values`, neither shapes nor values are shown: of ONNX's functions
   /// less code runs.
+  /// Without `inferRegion`, nothing is known of what subgraphs yield.
   SchemaContext(mlir::Operation *op, const OperatorInfo &info,
-                ShapeValues *values, InferRegion inferRegion);
+                ShapeValues *values, InferRegion inferRegion = nullptr);
   ~SchemaContext() override;
 
+  /// Whether the operation has an input or an output at a position, of whatever
+  /// type.
+  bool hasOperand(size_t index) const {
+    return index < operands.size() && operands[index];
+  }
+  bool hasResult(size_t index) const {
+    return index < results.size() && results[index];
+  }
   /// The type that was found for a result; null if none was.
   mlir::Type getInferredType(mlir::OpResult result);
 

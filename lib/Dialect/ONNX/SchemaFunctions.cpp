@@ -31,35 +31,18 @@ using ::onnx::TensorProto;
 class BuildContext final : public ::onnx::FunctionBodyBuildContext {
 public:
   BuildContext(Operation *op, const OperatorInfo &info, ShapeValues &values)
-      : positions(outputPositions(op)),
-        context(op, info, &values,
-                [](Region &, ArrayRef<const ::onnx::TypeProto *>,
-                   std::deque<::onnx::TypeProto> &) {
-                  return std::vector<const ::onnx::TypeProto *>();
-                }) {
-    for (unsigned position : inputPositions(op)) {
-      if (position >= present.size())
-        present.resize(position + 1);
-      present[position] = true;
-    }
-  }
+      : context(op, info, &values) {}
 
   const AttributeProto *getAttribute(const std::string &name) const override {
     return context.getAttribute(name);
   }
-  bool hasInput(int index) const override {
-    return index >= 0 && size_t(index) < present.size() && present[index];
-  }
-  bool hasOutput(int index) const override {
-    return llvm::is_contained(positions, unsigned(index));
-  }
+  bool hasInput(int index) const override { return context.hasOperand(index); }
+  bool hasOutput(int index) const override { return context.hasResult(index); }
   const ::onnx::TypeProto *getInputType(int index) const override {
     return hasInput(index) ? context.getInputType(index) : nullptr;
   }
 
 private:
-  SmallVector<unsigned, 8> positions;
-  SmallVector<bool, 8> present;
   SchemaContext context;
 };
 

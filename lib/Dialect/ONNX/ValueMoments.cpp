@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "IntegerAttributes.h"
 #include "RangeModel.h"
 
+#include "amp/Dialect/ONNX/IntegerAttributes.h"
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 

@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "IntegerAttributes.h"
 #include "RangeModel.h"
 
 #include "ReductionLength.h"
+#include "amp/Dialect/ONNX/IntegerAttributes.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 
 #include "mlir/IR/TypeUtilities.h"

@@ -6,6 +6,7 @@
 
 #include "GradientRules.h"
 
+#include "amp/Dialect/ONNX/IntegerAttributes.h"
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/OptionalOutputs.h"
@@ -68,8 +69,7 @@ void Gradient::setAlike(unsigned position, Expr gradient) {
 }
 
 int64_t Gradient::getInt(StringRef name, int64_t missing) const {
-  auto attribute = op->getAttrOfType<IntegerAttr>(name);
-  return attribute ? attribute.getInt() : missing;
+  return onnx::getInt(op, name, missing);
 }
 
 double Gradient::getFloat(StringRef name, double missing) const {

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef AMP_LIB_DIALECT_ONNX_INTEGERATTRIBUTES_H
-#define AMP_LIB_DIALECT_ONNX_INTEGERATTRIBUTES_H
+#ifndef AMP_DIALECT_ONNX_INTEGERATTRIBUTES_H
+#define AMP_DIALECT_ONNX_INTEGERATTRIBUTES_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
@@ -21,4 +21,4 @@ inline int64_t getInt(mlir::Operation *op, llvm::StringRef name,
 
 } // namespace amp::onnx
 
-#endif // AMP_LIB_DIALECT_ONNX_INTEGERATTRIBUTES_H
+#endif // AMP_DIALECT_ONNX_INTEGERATTRIBUTES_H
