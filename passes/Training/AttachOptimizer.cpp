@@ -120,13 +120,31 @@ LogicalResult AttachOptimizerPass::findParameters(func::FuncOp main) {
   if (!regex)
     return main.emitError()
            << "parameters: " << llvm::toString(regex.takeError());
-  FailureOr<SmallVector<TrainedInput>> trained = findTrainedInputs(main);
+  SmallVector<llvm::Regex, 0> taboo;
+  for (StringRef other : others) {
+    llvm::Expected<llvm::Regex> expression = getWholeNameRegex(other);
+    if (!expression)
+      return main.emitError()
+             << "others: " << llvm::toString(expression.takeError());
+    taboo.push_back(std::move(*expression));
+  }
+  Operation *terminator = main.getBody().front().getTerminator();
+  // Optimizers before this one may have taken all.
+  FailureOr<SmallVector<TrainedInput>> trained = SmallVector<TrainedInput>();
+  auto isGradient = [&](unsigned output) {
+    return getOutputName(main, output).ends_with(kGradientSuffix);
+  };
+  if (makeSuffix(main).empty() ||
+      llvm::any_of(llvm::seq(terminator->getNumOperands()), isGradient))
+    trained = findTrainedInputs(main);
   if (failed(trained))
     return failure();
-  Operation *terminator = main.getBody().front().getTerminator();
   llvm::BitVector taken(terminator->getNumOperands());
   for (const TrainedInput &input : *trained)
-    if (regex->match(input.name)) {
+    if (regex->match(input.name) &&
+        llvm::none_of(taboo, [&](const llvm::Regex &other) {
+          return other.match(input.name);
+        })) {
       parameters.push_back({input.name,
                             input.value,
                             terminator->getOperand(input.gradient),
@@ -135,7 +153,7 @@ LogicalResult AttachOptimizerPass::findParameters(func::FuncOp main) {
                             {}});
       taken.set(input.gradient);
     }
-  if (parameters.empty())
+  if (parameters.empty() && (taboo.empty() || !groups.empty()))
     return main.emitError() << "parameters: none that has no optimizer yet has "
                                "a name like "
                             << quoted(parameterNames);
@@ -291,6 +309,8 @@ LogicalResult AttachOptimizerPass::attach(func::FuncOp main) {
     return main.emitError() << llvm::toString(std::move(error));
   if (failed(findParameters(main)))
     return failure();
+  if (parameters.empty())
+    return success();
   if (llvm::Error error = groupParameters())
     return main.emitError() << llvm::toString(std::move(error));
   Builder types(main.getContext());

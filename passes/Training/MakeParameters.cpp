@@ -6,6 +6,7 @@
 
 #include "ActivePaths.h"
 #include "NamedValues.h"
+#include "NeverTrained.h"
 #include "TrainingState.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
@@ -70,14 +71,6 @@ SmallVector<Initializer> findInitializers(func::FuncOp main) {
   return found;
 }
 
-/// Running statistics of a BatchNormalization are measured, not learned.
-bool isStatistic(Value value) {
-  return llvm::any_of(value.getUses(), [](OpOperand &use) {
-    return isa<onnx::BatchNormalizationOp>(use.getOwner()) &&
-           use.getOperandNumber() >= 3;
-  });
-}
-
 /// True for what float32 holds: types that masters are made of.
 bool canBeMaster(Type type) {
   FloatType element =
@@ -119,6 +112,8 @@ private:
   LogicalResult explainNoParameters(func::FuncOp main,
                                     ArrayRef<Initializer> all,
                                     ArrayRef<Initializer> matching);
+  void remark(func::FuncOp main, ArrayRef<Initializer> fixed,
+              ArrayRef<Initializer> parameters);
   LogicalResult makeParameter(InterfaceUpdate &interface, func::FuncOp main,
                               const Initializer &parameter);
 };
@@ -138,16 +133,16 @@ LogicalResult MakeParametersPass::makeParameters(func::FuncOp main) {
     return error;
   }
   llvm::DenseSet<Value> sources = ActivePaths(main).findSources({lossValue});
-  SmallVector<Initializer> all = findInitializers(main), matching, parameters;
+  SmallVector<Initializer> all = findInitializers(main), matching, parameters,
+                           fixed;
   llvm::copy_if(all, std::back_inserter(matching),
                 [&](const Initializer &i) { return regex->match(i.name); });
-  llvm::copy_if(matching, std::back_inserter(parameters),
-                [&](const Initializer &i) {
-                  return canBeMaster(i.value.getType()) &&
-                         sources.contains(i.value) && !isStatistic(i.value);
-                });
+  for (const Initializer &i : matching)
+    if (canBeMaster(i.value.getType()) && sources.contains(i.value))
+      (describeFixedRole(i.value).empty() ? parameters : fixed).push_back(i);
   if (parameters.empty())
     return explainNoParameters(main, all, matching);
+  remark(main, fixed, parameters);
 
   SmallVector<StringRef> names;
   for (const Initializer &parameter : parameters)
@@ -200,9 +195,46 @@ MakeParametersPass::explainNoParameters(func::FuncOp main,
   if (!isFloat)
     return error << " expects floats of 16 or 32 bits, but it is "
                  << shown->value.getType();
-  if (isStatistic(shown->value))
-    return error << " is a statistic of a BatchNormalization";
+  if (std::string role = describeFixedRole(shown->value); !role.empty())
+    return error << " is " << role << ": no weight";
   return error << " has no differentiable path to the loss";
+}
+
+/// "'a' (one element), 'b' (a mask) and 1 more".
+std::string list(ArrayRef<std::pair<StringRef, std::string>> entries) {
+  constexpr size_t kShown = 6;
+  std::string text;
+  for (const auto &[name, what] : entries.take_front(kShown))
+    text += (text.empty() ? "" : ", ") + quoted(name) + " (" + what + ")";
+  if (entries.size() > kShown)
+    text += " and " + std::to_string(entries.size() - kShown) + " more";
+  return text;
+}
+
+/// Says what is left out, and what perhaps should be.
+void MakeParametersPass::remark(func::FuncOp main, ArrayRef<Initializer> fixed,
+                                ArrayRef<Initializer> parameters) {
+  SmallVector<std::pair<StringRef, std::string>> kept, doubtful;
+  // Statistics are no surprise.
+  for (const Initializer &i : fixed)
+    if (std::string role = describeFixedRole(i.value);
+        !StringRef(role).contains("BatchNormalization"))
+      kept.push_back({i.name, role});
+  for (const Initializer &i : parameters)
+    if (StringRef doubt = describeDoubt(cast<ShapedType>(i.value.getType()),
+                                        i.tensor.getValue());
+        !doubt.empty())
+      doubtful.push_back({i.name, doubt.str()});
+  if (kept.empty() && doubtful.empty())
+    return;
+  std::string text;
+  if (!kept.empty())
+    text = "not trained: " + list(kept);
+  if (!doubtful.empty())
+    text += (text.empty() ? "" : "; ") +
+            ("trained, though perhaps constant: " + list(doubtful)) +
+            "; --trainable leaves out what is";
+  main.emitRemark() << text;
 }
 
 /// Makes an initializer an input of float32, and casts it back for those who

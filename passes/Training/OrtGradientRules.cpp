@@ -229,6 +229,28 @@ LogicalResult maxPoolGrad(OrtNode &n) {
   return n.setForwardGradients(n.x(0), {0});
 }
 
+/// It reads nothing of the forward operation but attributes, and takes the
+/// input's shape from its output's declaration. In three dimensions ONNX
+/// Runtime 1.19's kernel mixes up axes, and overwrites where windows overlap:
+/// this is the gradient.
+LogicalResult averagePoolGrad(OrtNode &n) {
+  if (Operation *of = n.getForward(); of && !isa<onnx::CustomOp>(of))
+    return n.setGradients(of, n.x(0), {0});
+  Value dx = n.getOutput(0);
+  auto type =
+      dx ? dyn_cast<RankedTensorType>(dx.getType()) : RankedTensorType();
+  if (!type || !type.hasStaticShape())
+    return n.fail("its forward operation is not in the model, and the shape of "
+                  "its output is not declared");
+  Expr zero = n.b.number(0.0, n.x(0).getElementType());
+  Expr x = n.b.apply("Expand", {zero, n.b.ints(type.getShape())});
+  Operation *of = n.b.node(
+      "AveragePool", {x},
+      n.getAttributes({"auto_pad", "ceil_mode", "count_include_pad",
+                       "dilations", "kernel_shape", "pads", "strides"}));
+  return n.setGradients(of, n.x(0), {0});
+}
+
 LogicalResult lossGrad(OrtNode &n) {
   bool isInternal = n.getOperation().getOpType().contains("Internal");
   if (n.x(isInternal ? 5 : 4))
@@ -237,6 +259,7 @@ LogicalResult lossGrad(OrtNode &n) {
 }
 
 constexpr OrtRule rules[] = {
+    {"AveragePoolGrad", averagePoolGrad},
     {"BatchNormalizationGrad", batchNormalizationGrad},
     {"BiasFastGeluGrad_dX",
      [](OrtNode &n) { return elementwise(n, fastGeluSlope); }},

@@ -14,6 +14,8 @@
 #include "OrtSequences.h"
 #include "TrainingState.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace amp {
@@ -30,15 +32,38 @@ LogicalResult setState(OrtNode &n, unsigned output, Value state, Expr next) {
     n.set(output, next);
     return success();
   }
-  auto input = dyn_cast<BlockArgument>(state);
-  StringRef name = input ? nameOfInput(input) : StringRef();
-  if (name.empty())
-    return n.fail("what it changes in place is no input of the graph");
-  std::string nameOfNext = nextName(name);
-  addOutput(n.getGraph(), nameOfNext, next);
-  addStatePairs(n.getGraph()->getParentOfType<ModuleOp>(),
-                {{name.str(), nameOfNext}});
+  SmallVector<Value> states = {state}, nexts = {next};
+  if (std::optional<OperandRange> elements = getElements(state)) {
+    states.assign(elements->begin(), elements->end());
+    nexts.assign(getElements(next)->begin(), getElements(next)->end());
+  }
+  SmallVector<StatePair> pairs;
+  InterfaceUpdate interface(n.getGraph());
+  for (auto [value, nextValue] : llvm::zip_equal(states, nexts)) {
+    auto input = dyn_cast<BlockArgument>(value);
+    StringRef name = input ? nameOfInput(input) : StringRef();
+    if (name.empty())
+      return n.fail("what it changes in place is no input of the graph");
+    pairs.push_back({name.str(), nextName(name)});
+    interface.addOutput(pairs.back().second, nextValue);
+  }
+  addStatePairs(n.getGraph()->getParentOfType<ModuleOp>(), pairs);
   return success();
+}
+
+/// Notes that an output of the operator is the next value of a state, if both
+/// are of the graph.
+void pairOutput(OrtNode &n, unsigned output, Value state) {
+  auto input = dyn_cast<BlockArgument>(state);
+  Value next = n.getOutput(output);
+  if (!input || !next)
+    return;
+  for (OpOperand &use : next.getUses())
+    if (use.getOwner()->hasTrait<OpTrait::IsTerminator>())
+      addStatePairs(
+          n.getGraph()->getParentOfType<ModuleOp>(),
+          {{nameOfInput(input).str(),
+            getOutputName(n.getGraph(), use.getOperandNumber()).str()}});
 }
 
 /// Whether something was changed: always, without a signal.
@@ -249,11 +274,150 @@ LogicalResult sgdV2(OrtNode &n) {
   });
 }
 
+//===----------------------------------------------------------------------===//
+// LAMB
+//===----------------------------------------------------------------------===//
+
+// Tensors of all parameters are inputs, five for each: weight, gradient, two
+// moments, and the weight in 16 bits. The outputs are their next values. The
+// operator has kernels for GPUs only; formulas are those of
+// training_ops/cuda/optimizer/lamb.cu of version 1.19.
+constexpr unsigned kLambFirstInput = 5, kLambFirstOutput = 1, kLambGroup = 5;
+
+/// What holds for all parameters.
+struct Lamb {
+  Expr signal, scale, norm, rate, step;
+  double leastRatio, mostRatio;
+  bool correctsBias;
+};
+
+/// Scalars of float32, true where numbers are finite.
+Expr isFinite(Expr value) {
+  return abs(value) < std::numeric_limits<double>::infinity();
+}
+
+/// 1 - base^step, and 1 for the steps before the first.
+Expr buildCorrection(NodeBuilder &b, const Lamb &all, double base) {
+  Type f64 = b.getBuilder().getF64Type(), f32 = b.getBuilder().getF32Type();
+  Expr power = pow(b.number(base, f64), b.cast(all.step, f64));
+  return b.where(all.step > 0.0, 1.0 - b.cast(power, f32), 1.0);
+}
+
+void lambUpdate(OrtNode &n, const Lamb &all, unsigned group) {
+  NodeBuilder &b = n.b;
+  unsigned input = kLambFirstInput + group * kLambGroup;
+  unsigned output = kLambFirstOutput + group * kLambGroup;
+  auto setting = [&](StringRef name, double missing) {
+    auto list = dyn_cast_if_present<DenseF32ArrayAttr>(n.getAttribute(name));
+    return list && group < list.size() ? double(list[group]) : missing;
+  };
+  double alpha = setting("alpha", 0.9f), beta = setting("beta", 0.999f);
+  double decay = setting("lambda", 0), epsilon = setting("epsilon", 1e-6f);
+  double maxNorm = setting("max_norm_clip", 1);
+  Expr weight = n.x(input), gradient = n.x(input + 1);
+  Expr w = b.widen(weight), g = b.castLike(gradient, w);
+  Expr m1 = b.castLike(n.x(input + 2), w), m2 = b.castLike(n.x(input + 3), w);
+  auto like = [&](Expr value) { return b.castLike(value, w); };
+
+  // The gradient, without the loss scale, its norm clipped.
+  if (all.scale || all.norm) {
+    Expr divisor =
+        all.scale ? like(all.scale) : b.number(1, w.getElementType());
+    if (all.norm)
+      divisor = b.where(like(all.norm) > divisor * maxNorm,
+                        like(all.norm) / maxNorm, divisor);
+    g = g / divisor;
+  }
+  Expr new1 = m1 * alpha + g * complementOf(alpha);
+  Expr new2 = m2 * beta + g * complementOf(beta) * g;
+  Expr corrected1 = new1, corrected2 = new2;
+  if (all.step && all.correctsBias) {
+    corrected1 = new1 / like(buildCorrection(b, all, alpha));
+    corrected2 = new2 / like(buildCorrection(b, all, beta));
+  }
+  Expr direction = corrected1 / (sqrt(corrected2) + epsilon);
+  if (decay != 0)
+    direction = w * decay + direction;
+  Expr moves = isFinite(direction);
+  new1 = b.where(moves, new1, m1);
+  new2 = b.where(moves, new2, m2);
+  // The kernel keeps it where the gradient was.
+  direction = like(b.castLike(b.where(moves, direction, 0.0), gradient));
+
+  Expr rate = like(all.rate);
+  Expr squares = sumOfSquares(b, direction), sizes = sumOfSquares(b, w);
+  Expr ratio = sqrt(sizes / squares);
+  Type element = w.getElementType();
+  if (std::isfinite(all.mostRatio))
+    ratio = min(b.number(all.mostRatio, element), ratio);
+  if (std::isfinite(all.leastRatio))
+    ratio = max(b.number(all.leastRatio, element), ratio);
+  Expr hasRatio = logicalAnd(sizes > 0.0, squares > 0.0);
+  Expr delta = -b.where(hasRatio, rate * ratio, rate) * direction;
+  Expr moved = w + delta, holds = isFinite(moved);
+  moved = b.where(holds, moved, w);
+  delta = b.where(holds, delta, 0.0);
+
+  auto finish = [&](unsigned position, Expr next, bool isState = true) {
+    Expr before = n.x(input + position);
+    if (!before || !n.getOutput(output + position))
+      return;
+    if (isState)
+      pairOutput(n, output + position, before);
+    next = b.castLike(next, before);
+    n.set(output + position,
+          all.signal ? b.where(all.signal, next, before) : next);
+  };
+  finish(0, moved);
+  finish(1, delta, /*isState=*/false);
+  finish(2, new1);
+  finish(3, new2);
+  finish(4, moved);
+}
+
+LogicalResult lamb(OrtNode &n) {
+  NodeBuilder &b = n.b;
+  auto scalar = [&](unsigned position) {
+    Expr value = n.x(position);
+    return value ? toScalar(b, value) : value;
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Lamb all{scalar(0),
+           scalar(1),
+           scalar(2),
+           scalar(3),
+           scalar(4),
+           n.getFloat("ratio_min", -kInfinity),
+           n.getFloat("ratio_max", kInfinity),
+           n.getInt("do_bias_correction", 1) != 0};
+  if (!all.rate)
+    return n.fail("it has no learning rate");
+  unsigned groups = 0;
+  while (n.x(kLambFirstInput + groups * kLambGroup))
+    ++groups;
+  for (unsigned group = 0; group < groups; ++group) {
+    for (unsigned i = 1; i < 4; ++i)
+      if (!n.x(kLambFirstInput + group * kLambGroup + i))
+        return n.fail("parameter " + Twine(group) +
+                      " has no gradient or moments");
+    lambUpdate(n, all, group);
+  }
+  if (Expr step = n.x(4)) {
+    pairOutput(n, 0, step);
+    Expr one = b.integer(1);
+    if (all.signal)
+      one = b.cast(all.signal, b.getBuilder().getI64Type());
+    n.set(0, step + one);
+  }
+  return success();
+}
+
 constexpr OrtRule rules[] = {
     {"AdamWOptimizer", adamW},
     {"InPlaceAccumulator", accumulate},
     {"InPlaceAccumulatorV2", accumulateV2},
     {"InplaceClipGradNorm", clipGradNorm},
+    {"LambOptimizer", lamb},
     {"ReduceAllL2", reduceAllL2},
     {"SGDOptimizerV2", sgdV2},
 };

@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // ONNX Runtime's optimizer models take all parameters as one sequence of
-// tensors, whose length they do not know.
+// tensors, whose length they do not know. Joined with a training model, they
+// do: there is a formula for each then, without a Loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,9 @@
 #include "amp/Dialect/ONNX/NodeBuilder.h"
 
 namespace amp {
+
+/// The tensors of a sequence that a SequenceConstruct makes; none of others.
+std::optional<mlir::OperandRange> getElements(mlir::Value sequence);
 
 /// Builds a Loop over the positions of a sequence. `body` builds what is done
 /// for one of them, a scalar of int64, from what the loop carries, and returns

@@ -45,6 +45,21 @@ unsigned getGradientsPosition(CustomOp op) {
   return op.getOpType() == "AdamWOptimizer" ? 3 : 2;
 }
 
+/// Where a joined model's optimizer reads gradients: the operation that makes
+/// the sequence; null if it is an input.
+Operation *findSequence(CustomOp optimizer) {
+  Value gradients;
+  for (auto [position, operand] : llvm::zip_equal(
+           onnx::inputPositions(optimizer), optimizer->getOperands()))
+    if (position == getGradientsPosition(optimizer))
+      gradients = operand;
+  while (auto clip =
+             gradients ? gradients.getDefiningOp<CustomOp>() : CustomOp())
+    gradients = clip->getNumOperands() ? clip->getOperand(0) : Value();
+  return gradients ? gradients.getDefiningOp<onnx::SequenceConstructOp>()
+                   : nullptr;
+}
+
 class ScaleOrtLossPass final : public impl::ScaleOrtLossBase<ScaleOrtLossPass> {
 public:
   using Base::Base;
@@ -53,29 +68,47 @@ public:
     func::FuncOp main = findMainGraph(getOperation());
     if (!main)
       return signalPassFailure();
-    SmallVector<CustomOp> accumulators, optimizers;
+    std::optional<ScalerMode> known = symbolizeScalerMode(scalerMode);
+    if (!known) {
+      main.emitError() << "scaler-mode: expects torch or safe, but got "
+                       << quoted(scalerMode);
+      return signalPassFailure();
+    }
+    mode = *known;
+    SmallVector<CustomOp> optimizers;
+    SmallVector<OpOperand *> gradients;
     for (auto op : main.getBody().front().getOps<CustomOp>()) {
-      if (op.getOpType() == "InPlaceAccumulatorV2")
-        accumulators.push_back(op);
+      if (op.getOpType() == "InPlaceAccumulatorV2" && op->getNumOperands() >= 2)
+        gradients.push_back(&op->getOpOperand(1));
       else if (getSignalPosition(op))
         optimizers.push_back(op);
     }
-    if (accumulators.empty() && optimizers.empty()) {
+    for (CustomOp op : optimizers)
+      if (Operation *sequence = findSequence(op))
+        for (OpOperand &operand : sequence->getOpOperands())
+          gradients.push_back(&operand);
+    if (gradients.empty() && optimizers.empty()) {
       main.emitError("expects ONNX Runtime's training model or optimizer "
                      "model, but has no InPlaceAccumulatorV2, AdamWOptimizer "
                      "or SGDOptimizerV2");
       return signalPassFailure();
     }
-    if (!accumulators.empty() && failed(scale(main, accumulators)))
+    Value found;
+    if (!gradients.empty() && failed(scale(main, gradients, found)))
       return signalPassFailure();
     for (CustomOp op : optimizers)
-      guard(op);
+      guard(op, findSequence(op) ? found : Value());
   }
 
 private:
-  LogicalResult scale(func::FuncOp main, ArrayRef<CustomOp> accumulators);
+  LogicalResult scale(func::FuncOp main, ArrayRef<OpOperand *> gradients,
+                      Value &found);
   FailureOr<Value> findSeed(func::FuncOp main);
-  void guard(CustomOp optimizer);
+  Value addState(func::FuncOp main, StringRef name, TypedAttr initial,
+                 bool hasDefault);
+  void guard(CustomOp optimizer, Value found);
+
+  ScalerMode mode = ScalerMode::Safe;
 };
 
 /// The gradient of the loss, which ONNX Runtime's models have as an
@@ -95,8 +128,18 @@ FailureOr<Value> ScaleOrtLossPass::findSeed(func::FuncOp main) {
                         "'LOSS', the gradient of the loss, but has none");
 }
 
+/// An input that is state. ONNX Runtime's training API feeds all inputs; who
+/// runs a joined step wants to know what it begins with.
+Value ScaleOrtLossPass::addState(func::FuncOp main, StringRef name,
+                                 TypedAttr initial, bool hasDefault) {
+  return hasDefault ? addInput(main, name, initial)
+                    : addInput(main, name, initial.getType());
+}
+
+/// `found` becomes whether a gradient is not finite.
 LogicalResult ScaleOrtLossPass::scale(func::FuncOp main,
-                                      ArrayRef<CustomOp> accumulators) {
+                                      ArrayRef<OpOperand *> gradients,
+                                      Value &found) {
   for (BlockArgument input : main.getArguments())
     if (nameOfInput(input) == kScale)
       return main.emitError()
@@ -104,53 +147,59 @@ LogicalResult ScaleOrtLossPass::scale(func::FuncOp main,
   FailureOr<Value> seed = findSeed(main);
   if (failed(seed))
     return failure();
-  for (CustomOp op : accumulators)
-    if (op->getNumOperands() < 2 ||
-        !cast<ShapedType>(op->getOperand(1).getType()).getElementType().isF32())
-      return op->emitError()
-             << onnx::describeNode(op) << " expects a gradient in float32";
+  for (OpOperand *gradient : gradients)
+    if (auto type = dyn_cast<ShapedType>(gradient->get().getType());
+        !type || !type.getElementType().isF32())
+      return gradient->getOwner()->emitError()
+             << onnx::describeNode(gradient->getOwner())
+             << " expects a gradient in float32";
 
   OpBuilder builder(seed->getDefiningOp());
   builder.setInsertionPointAfter(seed->getDefiningOp());
   NodeBuilder b(builder, main);
   auto scalar = [](Type element) { return RankedTensorType::get({}, element); };
   bool isStatic = staticScale != 0;
-  Value factor = isStatic
-                     ? Value(b.number(staticScale, builder.getF32Type()))
-                     : addInput(main, kScale, scalar(builder.getF32Type()));
+  bool isJoined = isa<onnx::SequenceConstructOp>(gradients.front()->getOwner());
+  constexpr float kInitialScale = 65536; // torch.amp.GradScaler's
+  Value factor =
+      isStatic ? Value(b.number(staticScale, builder.getF32Type()))
+               : addState(main, kScale,
+                          DenseElementsAttr::get(scalar(builder.getF32Type()),
+                                                 kInitialScale),
+                          isJoined);
   auto scaled =
       ScaleOp::create(builder, main.getLoc(), seed->getType(), *seed, factor);
   seed->replaceAllUsesExcept(scaled.getScaled(), scaled);
 
   // Behind all gradients.
   Operation *end = main.getBody().front().getTerminator();
-  builder.setInsertionPoint(end);
-  SmallVector<Value> gradients;
+  SmallVector<Value> values;
   SmallVector<Type> types;
-  for (CustomOp op : accumulators) {
-    gradients.push_back(op->getOperand(1));
-    types.push_back(op->getOperand(1).getType());
-    op->moveBefore(end);
+  for (OpOperand *gradient : gradients) {
+    values.push_back(gradient->get());
+    types.push_back(gradient->get().getType());
+    if (!isJoined)
+      gradient->getOwner()->moveBefore(end);
   }
-  builder.setInsertionPoint(accumulators.front());
+  builder.setInsertionPoint(gradients.front()->getOwner());
   types.push_back(scalar(builder.getI1Type()));
-  auto mode = ScalerModeAttr::get(&getContext(), scalerMode == "torch"
-                                                     ? ScalerMode::Torch
-                                                     : ScalerMode::Safe);
-  auto unscale =
-      UnscaleOp::create(builder, main.getLoc(), types, mode, gradients, factor);
-  for (auto [op, gradient] :
-       llvm::zip_equal(accumulators, unscale.getUnscaled())) {
-    CustomOp accumulator = op;
-    accumulator->setOperand(1, gradient);
-  }
+  auto modeAttr = ScalerModeAttr::get(&getContext(), mode);
+  auto unscale = UnscaleOp::create(builder, main.getLoc(), types, modeAttr,
+                                   values, factor);
+  for (auto [gradient, unscaled] :
+       llvm::zip_equal(gradients, unscale.getUnscaled()))
+    gradient->set(unscaled);
+  found = unscale.getFoundInf();
   // Whether something overflowed is for the optimizer to see.
   if (isStatic)
     return success();
-  Value tracker = addInput(main, kTracker, scalar(builder.getI32Type()));
+  Value tracker =
+      addState(main, kTracker,
+               DenseElementsAttr::get(scalar(builder.getI32Type()), int32_t(0)),
+               isJoined);
   auto updated = UpdateScaleOp::create(
       builder, main.getLoc(), scalar(builder.getF32Type()),
-      scalar(builder.getI32Type()), mode, factor, tracker,
+      scalar(builder.getI32Type()), modeAttr, factor, tracker,
       ValueRange(unscale.getFoundInf()), builder.getF64FloatAttr(growthFactor),
       builder.getF64FloatAttr(backoffFactor),
       builder.getI64IntegerAttr(growthInterval), FloatAttr(), FloatAttr());
@@ -162,8 +211,9 @@ LogicalResult ScaleOrtLossPass::scale(func::FuncOp main,
   return success();
 }
 
-/// Gradients that are not finite update nothing.
-void ScaleOrtLossPass::guard(CustomOp optimizer) {
+/// Gradients that are not finite update nothing. In an optimizer model, whose
+/// `found` is null, all are looked at.
+void ScaleOrtLossPass::guard(CustomOp optimizer, Value found) {
   OpBuilder builder(optimizer);
   NodeBuilder b(builder, optimizer);
   SmallVector<unsigned, 8> positions = onnx::inputPositions(optimizer);
@@ -181,19 +231,24 @@ void ScaleOrtLossPass::guard(CustomOp optimizer) {
     return;
   auto isTrue = DenseElementsAttr::get(
       RankedTensorType::get({}, builder.getI1Type()), true);
-  SmallVector<Value> carried = forEachPosition(
-      b, gradients, {b.constant(isTrue)}, [&](Expr position, ValueRange all) {
-        // In smaller numbers a sum of magnitudes is finite if they are.
-        Expr sum = b.apply("ReduceL1", {at(b, gradients, position) * 0x1p-64},
-                           b.attr("keepdims", 0));
-        Expr isFinite = sum < std::numeric_limits<double>::infinity();
-        return SmallVector<Value>{logicalAnd(b.expr(all[0]), isFinite)};
-      });
-  Operation *loop = carried[0].getDefiningOp();
-  loop->setDiscardableAttr(
-      AMPDialect::kKeep,
-      builder.getStringAttr("looks whether gradients are finite"));
-  Expr signal = b.reshape(b.expr(carried[0]), b.ints({1}));
+  Expr allFinite;
+  if (found) {
+    allFinite = logicalNot(b.expr(found));
+  } else {
+    allFinite = b.expr(forEachPosition(
+        b, gradients, {b.constant(isTrue)}, [&](Expr position, ValueRange all) {
+          // In smaller numbers a sum of magnitudes is finite if they are.
+          Expr sum = b.apply("ReduceL1", {at(b, gradients, position) * 0x1p-64},
+                             b.attr("keepdims", 0));
+          Expr isFinite = sum < std::numeric_limits<double>::infinity();
+          return SmallVector<Value>{logicalAnd(b.expr(all[0]), isFinite)};
+        })[0]);
+    Operation *loop = Value(allFinite).getDefiningOp();
+    loop->setDiscardableAttr(
+        AMPDialect::kKeep,
+        builder.getStringAttr("looks whether gradients are finite"));
+  }
+  Expr signal = b.reshape(allFinite, b.ints({1}));
   if (known)
     return known->set(logicalAnd(b.expr(known->get()), signal));
   // It was left out, by an empty name perhaps; it is the last input.

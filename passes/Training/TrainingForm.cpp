@@ -14,6 +14,7 @@
 #include "amp/Dialect/ONNX/ONNXOps.h"
 #include "amp/Dialect/ONNX/TypeInference.h"
 #include "amp/Passes/Training.h"
+#include "amp/Support/Quoted.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -104,6 +105,10 @@ LogicalResult TrainingFormPass::inlineCalls(func::FuncOp main) {
 }
 
 LogicalResult TrainingFormPass::convert(func::FuncOp main) {
+  std::optional<ScalerMode> mode = symbolizeScalerMode(scalerMode);
+  if (!mode)
+    return main.emitError() << "scaler-mode: expects torch or safe, but got "
+                            << quoted(scalerMode);
   if (failed(inlineCalls(main)))
     return failure();
   SmallVector<onnx::BatchNormalizationOp> normalizations;
@@ -125,7 +130,7 @@ LogicalResult TrainingFormPass::convert(func::FuncOp main) {
                             << opset.value_or(0);
   StatisticsOptions statistics;
   statistics.isUnbiased = unbiasedVariance;
-  statistics.keepsFinite = scalerMode != "torch";
+  statistics.keepsFinite = *mode == ScalerMode::Safe;
   return success(succeeded(trainStatistics(main, normalizations, statistics)) &&
                  succeeded(activateDropout(main, dropouts, seed)));
 }

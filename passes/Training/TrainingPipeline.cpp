@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "LearningRate.h"
+#include "LossTerms.h"
+#include "OptimizerGroups.h"
 #include "Optimizers.h"
 #include "TrainingState.h"
 
@@ -16,6 +18,7 @@
 
 #include "mlir/Pass/PassRegistry.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
 #include <cmath>
@@ -33,13 +36,37 @@ static llvm::Error expectThat(bool isInRange, StringRef option, StringRef range,
                                  got);
 }
 
+/// The losses that options name: the loss of the model, if they name none.
+static SmallVector<std::string>
+getLosses(const TrainingPipelineOptions &options) {
+  SmallVector<std::string> losses(options.losses.begin(), options.losses.end());
+  if (losses.empty())
+    losses.push_back(kLossName.str());
+  return losses;
+}
+
+/// An error if a loss can't be what options say.
+static llvm::Error checkLosses(const TrainingPipelineOptions &options) {
+  llvm::Expected<SmallVector<LossTerm>> terms =
+      parseLossTerms(getLosses(options));
+  if (!terms)
+    return terms.takeError();
+  if (auto axis = parseClassAxis(options.classAxis); !axis)
+    return axis.takeError();
+  return llvm::Error::success();
+}
+
 llvm::Error amp::checkTrainingOptions(const TrainingPipelineOptions &options) {
+  if (llvm::Error error = checkLosses(options))
+    return error;
   std::string problem;
   if (!llvm::Regex("^(" + options.trainable + ")$").isValid(problem))
     return llvm::createStringError("trainable: " + quoted(options.trainable) +
                                    " is no regular expression: " + problem);
   if (auto rule = Optimizer::create(options.optimizer, options.settings); !rule)
     return rule.takeError();
+  if (auto groups = splitGroups(options.groups); !groups)
+    return groups.takeError();
   if (options.scalerMode != "torch" && options.scalerMode != "safe")
     return llvm::createStringError("scaler-mode expects torch or safe, but "
                                    "got " +
@@ -116,6 +143,59 @@ void amp::buildTrainingPreparation(OpPassManager &manager,
   manager.addPass(createRaiseOpset(std::move(raise)));
 }
 
+static GroupsByKind getGroups(const TrainingPipelineOptions &options) {
+  llvm::Expected<GroupsByKind> split = splitGroups(options.groups);
+  if (split)
+    return std::move(*split);
+  // checkTrainingOptions() says it.
+  llvm::consumeError(split.takeError());
+  return {};
+}
+
+std::string amp::listOptimizers(const TrainingPipelineOptions &options) {
+  SmallVector<StringRef> names = {options.optimizer};
+  GroupsByKind groups = getGroups(options);
+  for (const OptimizerGroup &group : groups.own)
+    if (!llvm::is_contained(names, group.optimizer))
+      names.push_back(group.optimizer);
+  std::string text = llvm::join(ArrayRef(names).drop_back(), ", ");
+  return text + (text.empty() ? "" : " and ") + names.back().str();
+}
+
+/// The optimizer, and those that groups have for themselves behind it.
+static void addOptimizers(OpPassManager &manager,
+                          const TrainingPipelineOptions &options,
+                          const std::string &seed) {
+  GroupsByKind groups = getGroups(options);
+  AttachOptimizerOptions common;
+  common.schedule = options.schedule;
+  common.averageDecay = options.averageDecay;
+  common.clipValue = options.clipValue;
+  common.clipNorm = options.clipNorm;
+  common.counters = options.counters;
+  common.seed = seed;
+  common.scalerMode = options.scalerMode;
+
+  AttachOptimizerOptions attach = common;
+  attach.optimizer = options.optimizer;
+  attach.learningRate = options.learningRate;
+  attach.weightDecay = options.weightDecay;
+  attach.settings.assign(options.settings.begin(), options.settings.end());
+  attach.groups.assign(groups.shared.begin(), groups.shared.end());
+  for (const OptimizerGroup &group : groups.own)
+    attach.others.push_back(group.parameters);
+  manager.addPass(createAttachOptimizer(std::move(attach)));
+  for (const OptimizerGroup &group : groups.own) {
+    AttachOptimizerOptions own = common;
+    own.parameterNames = group.parameters;
+    own.optimizer = group.optimizer;
+    own.learningRate = group.rate;
+    own.weightDecay = group.weightDecay;
+    own.settings.assign(group.settings.begin(), group.settings.end());
+    manager.addPass(createAttachOptimizer(std::move(own)));
+  }
+}
+
 void amp::buildWholeStep(OpPassManager &manager,
                          const TrainingPipelineOptions &options) {
   bool isMixed = options.low != "none";
@@ -135,11 +215,16 @@ void amp::buildWholeStep(OpPassManager &manager,
 
   // 3. A loss, and what it is to be trained: initializers become state.
   BuildLossOptions buildLoss;
-  buildLoss.loss = options.loss;
-  buildLoss.output = options.output;
+  SmallVector<std::string> losses = getLosses(options);
+  buildLoss.losses.assign(losses.begin(), losses.end());
+  buildLoss.outputs.assign(options.outputs.begin(), options.outputs.end());
+  buildLoss.classAxis = options.classAxis;
   manager.addPass(createBuildLoss(std::move(buildLoss)));
-  std::string loss =
-      isBuiltLoss(options.loss) ? kLossName.str() : options.loss.getValue();
+  std::string loss;
+  if (llvm::Expected<SmallVector<LossTerm>> terms = parseLossTerms(losses))
+    loss = getTrainedLossName(*terms);
+  else // amp-build-loss says it
+    llvm::consumeError(terms.takeError());
   MakeParametersOptions parameters;
   parameters.loss = loss;
   parameters.trainable = options.trainable;
@@ -199,20 +284,7 @@ void amp::buildWholeStep(OpPassManager &manager,
   // 6. The update of the parameters and of the loss scale, at every step.
   if (options.microBatches > 1)
     manager.addPass(createAccumulateGradients());
-  AttachOptimizerOptions attach;
-  attach.optimizer = options.optimizer;
-  attach.learningRate = options.learningRate;
-  attach.weightDecay = options.weightDecay;
-  attach.settings.assign(options.settings.begin(), options.settings.end());
-  attach.groups.assign(options.groups.begin(), options.groups.end());
-  attach.schedule = options.schedule;
-  attach.averageDecay = options.averageDecay;
-  attach.clipValue = options.clipValue;
-  attach.clipNorm = options.clipNorm;
-  attach.counters = options.counters;
-  attach.seed = seed;
-  attach.scalerMode = options.scalerMode;
-  manager.addPass(createAttachOptimizer(std::move(attach)));
+  addOptimizers(manager, options, seed);
   if (options.lossScale == LossScaling::Dynamic) {
     AttachScalerOptions scaler;
     scaler.seed = seed;

@@ -96,8 +96,10 @@ void setMetadata(mlir::ModuleOp module, llvm::StringRef key,
 inline bool isBuiltLoss(llvm::StringRef loss) {
   return loss == "cross-entropy" || loss == "mse";
 }
-/// The name of what it builds, how those of its nodes begin, and a regular
-/// expression for them: they compute in float32 under every policy.
+/// The name of the sum of several losses, and of what it builds; how the names
+/// of its nodes begin, and a regular expression for them: they compute in
+/// float32 under every policy.
+inline constexpr llvm::StringLiteral kTotalLossName = "total_loss";
 inline constexpr llvm::StringLiteral kLossName = "loss";
 inline constexpr llvm::StringLiteral kLossNodePrefix = "amp.loss/";
 inline constexpr llvm::StringLiteral kLossNodes = "amp\\.loss/.*";

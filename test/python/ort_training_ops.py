@@ -110,6 +110,16 @@ def pool(name: str, **attributes: Any) -> Case:
     )
 
 
+def average_pool(name: str, shape: tuple[int, ...] = (2, 3, 7, 8), **attributes: Any) -> Case:
+    """The operator reads attributes, and the shape that its output is declared with."""
+    node = helper.make_node("AveragePool", ["x"], ["y"], "pool", **attributes)
+    scale = helper.make_node("Mul", ["y", "y"], ["dy"])
+    inputs, before = {"x": f(*shape)}, [node, scale]
+    return Case(
+        name, "AveragePoolGrad", ["dy"], ["dx"], inputs, attributes, before, domain="", shape=shape
+    )
+
+
 def loss(
     name: str,
     labels: np.ndarray,
@@ -285,6 +295,18 @@ def cases() -> list[Case]:
             ["seq"],
             {"gradients": [f(3, 4), f(5)]},
             {"max_norm": 100.0},
+        ),
+        average_pool("average_pool", kernel_shape=[2, 2], strides=[2, 2]),
+        average_pool("average_pool_line", (2, 3, 9), kernel_shape=[3], strides=[2], pads=[1, 1]),
+        average_pool(
+            "average_pool_overlaps", kernel_shape=[3, 3], strides=[1, 2], pads=[1, 0, 1, 1]
+        ),
+        average_pool(
+            "average_pool_padded",
+            kernel_shape=[3, 2],
+            strides=[2, 1],
+            pads=[1, 1, 0, 1],
+            count_include_pad=1,
         ),
     ]
 

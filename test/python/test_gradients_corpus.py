@@ -31,8 +31,6 @@ BIGGEST = 200 << 20
 REFUSED = {
     "ddddocr_common": "the shape that the model declares of '387' is wrong",
     "ddddocr_old_int8dyn": "the shape that the model declares of '387' is wrong",
-    "llama_tiny_dynamo23": "has no gradient for its cos_cache",
-    "llama4_dynamo23": "has no gradient for its cos_cache",
 }
 
 #: Weights on which it depends which experts are taken: the loss has steps there.

@@ -338,18 +338,6 @@ def test_rotations(shapes: str, tmp_path: Path) -> None:
     assert not problems(ROTATIONS, tmp_path, shapes=shapes, opset=23)
 
 
-def test_rotation_caches(tmp_path: Path) -> None:
-    graph = onnx.parser.parse_graph(
-        "g (float[1, 1, 2, 2] x, float[1, 2, 1] c, float[1, 2, 1] s) => (float loss) "
-        "{ y = RotaryEmbedding (x, c, s) loss = ReduceSum <keepdims = 0> (y) }"
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
-    with pytest.raises(AssertionError, match="has no gradient for its cos_cache"):
-        differentiate(model, ["loss"], ["c"], tmp_path)
-    with pytest.raises(AssertionError, match="has no gradient for its sin_cache"):
-        differentiate(model, ["loss"], ["s"], tmp_path)
-
-
 def attention(causal: bool = False, softcap: float = 0.0, scale: float | None = None) -> Any:
     """Of [batch, heads, sequence, size], each key for several queries."""
 

@@ -443,6 +443,24 @@ static LogicalResult beginTraining(ModuleOp module, ConvertOptions &options,
   return success();
 }
 
+/// Reads the optimizer's model and joins it with the training model.
+static LogicalResult addOptimizer(ModuleOp module,
+                                  const ConvertOptions &options,
+                                  const ImportOptions &importOptions,
+                                  FirstErrorPrinter &errors) {
+  StringRef path = options.training.optimizerModel;
+  uint64_t bytes;
+  ModuleOp optimizer =
+      readModel(path, module.getContext(), importOptions, bytes).release();
+  if (!optimizer)
+    return failure();
+  errors.setSubject(quoted(options.input) + " and " + quoted(path));
+  if (failed(joinOptimizer(module, optimizer, options.maxOpset)))
+    return failure();
+  errors.setSubject("");
+  return success();
+}
+
 /// Says what was done. The model is written by then: nothing that happens here
 /// makes the conversion a failure.
 static void printReport(const ConversionReport &report,
@@ -527,6 +545,9 @@ int amp::runConvert(const llvm::opt::InputArgList &arguments) {
       readModel(options.input, &context, importOptions, report.inputBytes)
           .release();
   if (!module)
+    return ExitFailure;
+  if (!options.training.optimizerModel.empty() &&
+      failed(addOptimizer(module, options, importOptions, errors)))
     return ExitFailure;
   if (options.needsReport())
     report.collectBefore(module);

@@ -119,8 +119,8 @@ int amp::runDifferentiate(const llvm::opt::InputArgList &arguments) {
                            std::to_string(count) +
                            (count == 1 ? " gradient, " : " gradients, ") +
                            describeChange(change.before, change.after);
-        if (!change.remark.empty())
-          text += "; " + change.remark;
+        for (const std::string &remark : change.remarks)
+          text += "; " + remark;
         return text + '\n';
       });
 }

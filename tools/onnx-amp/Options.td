@@ -145,9 +145,10 @@ defm keep_node : Setting<"keep-node", "REGEX", [ConvertOption],
 defm loss : Setting<"loss", "NAME",
     [DifferentiateOption, TrainGraphOption],
     "What is differentiated (required): a scalar that is an\n"
-    "output of the model or of a node. differentiate takes\n"
-    "several, 'A,B' or the option repeated, and their sum;\n"
-    "train-graph builds cross-entropy and mse on --output">;
+    "output of the model or of a node. Several are their sum,\n"
+    "'A,B' or the option repeated. train-graph builds\n"
+    "cross-entropy and mse on --output, and takes a weight,\n"
+    "A=0.5">;
 defm wrt : Setting<"wrt", "NAME[,NAME]", [DifferentiateOption],
     "With respect to what (required): initializers, inputs or\n"
     "outputs of nodes. The gradient of A is the output A_grad;\n"
@@ -166,11 +167,15 @@ defm recompute : Setting<"recompute", "auto|budget=BYTES|nodes=REGEX",
 
 defm loss_output : Setting<"output", "NAME", [TrainGraphOption],
     "The output that a loss is built on (default: the only one\n"
-    "of floats)">;
+    "of floats); one for each loss that is built">;
+defm class_axis : Setting<"class-axis", "N", [TrainGraphOption],
+    "The dimension of classes for cross-entropy (default: 1,\n"
+    "or the last if its size alone is known); -1 is the last">;
 defm trainable : Setting<"trainable", "REGEX", [TrainGraphOption],
     "Train the initializers of floats whose whole name matches\n"
     "and that the loss depends on (default: '.*'); never\n"
-    "BatchNormalization's statistics">;
+    "BatchNormalization's statistics, exponents, bounds and\n"
+    "what else is no weight for its operator">;
 
 defm optimizer : Setting<"optimizer", "NAME", [TrainGraphOption],
     "sgd, adam, adamw, adagrad, adafactor or lion\n"
@@ -192,7 +197,9 @@ defm clip_value : Setting<"clip-value", "NUMBER", [TrainGraphOption],
 defm group : Setting<"group", "REGEX:lr=F,decay=D", [TrainGraphOption],
     "Parameters whose whole name matches have a factor on the\n"
     "learning rate, or another weight decay; the first group\n"
-    "that matches holds; can be repeated">;
+    "that matches holds; can be repeated.\n"
+    "REGEX:optimizer=NAME,lr=RATE,decay=D,SETTING=NUMBER is an\n"
+    "optimizer of their own; these groups are looked at first">;
 defm schedule : Setting<"schedule", "SCHEDULE", [TrainGraphOption],
     "How the learning rate goes: constant[:warmup=W],\n"
     "linear:warmup=W,total=T, cosine:warmup=W,total=T,end=E,\n"
@@ -268,6 +275,9 @@ defm form : Setting<"form", "training-info|flat",
 def lower_ort : Switch<"lower-ort", [ConvertOption],
     "Rewrite ONNX Runtime's operators, those of its training\n"
     "artifacts among them, with ONNX's own">;
+defm optimizer_model : Setting<"optimizer-model", "FILE", [ConvertOption],
+    "With --lower-ort: join ONNX Runtime's training model, the\n"
+    "input, and its optimizer model to one step">;
 
 //===----------------------------------------------------------------------===//
 // Data

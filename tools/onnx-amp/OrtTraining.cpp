@@ -8,9 +8,14 @@
 
 #include "CommandLine.h"
 
+#include "amp/Dialect/ONNX/NodeBuilder.h"
+#include "amp/Dialect/ONNX/ONNXDialect.h"
 #include "amp/Passes/Lowering.h"
+#include "amp/Passes/OrtModels.h"
 #include "amp/Passes/Training.h"
 #include "amp/Support/Quoted.h"
+
+#include "mlir/Pass/PassManager.h"
 
 #include <cmath>
 
@@ -30,6 +35,14 @@ amp::readOrtTraining(const llvm::opt::InputArgList &arguments) {
     wrongUsage(text);
     return std::nullopt;
   };
+
+  options.optimizerModel = arguments.getLastArgValue(OPT_optimizer_model).str();
+  if (arguments.hasArg(OPT_optimizer_model)) {
+    if (options.optimizerModel.empty())
+      return fail("--optimizer-model expects a file");
+    if (!options.lowersOrt)
+      return fail("--optimizer-model goes with --lower-ort");
+  }
 
   StringRef scale = arguments.getLastArgValue(OPT_loss_scale, "none");
   StringRef number = scale;
@@ -67,6 +80,26 @@ amp::readOrtTraining(const llvm::opt::InputArgList &arguments) {
   options.backoffFactor = *backoff;
   options.growthInterval = *interval;
   return options;
+}
+
+LogicalResult amp::joinOptimizer(ModuleOp training, ModuleOp optimizer,
+                                 int64_t maxOpset) {
+  int64_t opset = onnx::NodeBuilder::kMinOpset;
+  for (ModuleOp module : {training, optimizer})
+    opset = std::max(opset, onnx::getOpsetVersion(module, "").value_or(0));
+  for (ModuleOp module : {training, optimizer}) {
+    PassManager manager(module.getContext());
+    manager.enableVerifier(false);
+    manager.addPass(createInferTypes());
+    RaiseOpsetOptions raise;
+    raise.low = raise.policy = "tf32"; // float32 needs no other opset
+    raise.minOpset = opset;
+    raise.maxOpset = maxOpset;
+    manager.addPass(createRaiseOpset(std::move(raise)));
+    if (failed(manager.run(module)))
+      return failure();
+  }
+  return joinOrtModels(training, optimizer);
 }
 
 void amp::addLossScaling(OpPassManager &manager,

@@ -7,6 +7,7 @@
 #ifndef AMP_TOOLS_ONNX_AMP_ORTTRAINING_H
 #define AMP_TOOLS_ONNX_AMP_ORTTRAINING_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Option/ArgList.h"
 
@@ -19,6 +20,8 @@ namespace amp {
 struct OrtTrainingOptions {
   /// Rewrite ONNX Runtime's operators with ONNX's.
   bool lowersOrt = false;
+  /// Joined with the training model; empty for none.
+  std::string optimizerModel;
   bool scalesLoss = false;
   /// 0 for a dynamic scale.
   double staticScale = 0;
@@ -33,6 +36,11 @@ struct OrtTrainingOptions {
 /// Reads --loss-scale and its kin, and --lower-ort. None after an error.
 std::optional<OrtTrainingOptions>
 readOrtTraining(const llvm::opt::InputArgList &arguments);
+
+/// Joins the optimizer's model, from the same context, with the training model
+/// for what rewrites operators, at one opset. Fails with a diagnostic.
+llvm::LogicalResult joinOptimizer(mlir::ModuleOp training,
+                                  mlir::ModuleOp optimizer, int64_t maxOpset);
 
 /// Adds what scales the loss, in the amp dialect: before autocast, which sees
 /// that gradients are unscaled in float32.

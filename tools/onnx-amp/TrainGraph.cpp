@@ -20,6 +20,8 @@
 
 #include "mlir/Pass/PassManager.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace amp;
 using namespace mlir;
 
@@ -122,6 +124,16 @@ static int readLossScale(const llvm::opt::InputArgList &arguments,
   return ExitSuccess;
 }
 
+/// The names of lists `A,B`, in all that are given.
+static std::vector<std::string>
+readNames(const llvm::opt::InputArgList &arguments, OptionID id) {
+  std::vector<std::string> names;
+  for (const std::string &list : arguments.getAllArgValues(id))
+    for (StringRef name : llvm::split(list, ','))
+      names.push_back(name.str());
+  return names;
+}
+
 /// What nodes do in training, and what is random; returns the exit code.
 static int readTrainingForm(const llvm::opt::InputArgList &arguments,
                             TrainingPipelineOptions &pipeline) {
@@ -189,8 +201,9 @@ static int readPipelineOptions(const llvm::opt::InputArgList &arguments,
   if (!arguments.hasArg(OPT_loss))
     return wrongUsage("expected '--loss cross-entropy', '--loss mse' or "
                       "'--loss NAME'");
-  pipeline.loss = arguments.getLastArgValue(OPT_loss).str();
-  pipeline.output = arguments.getLastArgValue(OPT_loss_output).str();
+  pipeline.losses = ArrayRef(readNames(arguments, OPT_loss));
+  pipeline.outputs = ArrayRef(readNames(arguments, OPT_loss_output));
+  pipeline.classAxis = arguments.getLastArgValue(OPT_class_axis).str();
   pipeline.trainable = arguments.getLastArgValue(OPT_trainable, ".*").str();
   pipeline.optimizer = arguments.getLastArgValue(OPT_optimizer, "adamw").str();
   pipeline.settings = ArrayRef(arguments.getAllArgValues(OPT_setting));
@@ -289,13 +302,13 @@ static std::string summarize(const TrainGraphArguments &options,
                              const ModelChange &change) {
   const TrainingPipelineOptions &pipeline = options.pipeline;
   std::string text =
-      quoted(options.files.output) + ": a step of " + pipeline.optimizer +
+      quoted(options.files.output) + ": a step of " + listOptimizers(pipeline) +
       " in " + (pipeline.low == "none" ? "fp32" : pipeline.low.getValue()) +
       ", " + std::to_string(change.after.defaults) +
       " inputs are state or have defaults, " +
       describeChange(change.before, change.after) + '\n';
-  if (!change.remark.empty())
-    text += change.remark + '\n';
+  for (const std::string &remark : change.remarks)
+    text += remark + '\n';
   return text;
 }
 

@@ -81,16 +81,16 @@ std::string amp::describeChange(const ModelFigures &before,
   return text;
 }
 
-/// Runs `change`; `remark` becomes what passes say.
+/// Runs `change`; `remarks` becomes what passes say.
 static LogicalResult
 runChange(ModuleOp module, SecondModel &second,
           llvm::function_ref<LogicalResult(ModuleOp, SecondModel &)> change,
-          std::string &remark) {
+          std::vector<std::string> &remarks) {
   ScopedDiagnosticHandler handler(
       module.getContext(), [&](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
           return failure();
-        remark = diagnostic.str();
+        remarks.push_back(diagnostic.str());
         return success();
       });
   // Passes do not verify one after the other: their result is, once.
@@ -120,8 +120,8 @@ int amp::changeModel(
 
   errors.setSubject(quoted(files.input));
   SecondModel second;
-  std::string remark;
-  if (failed(runChange(module, second, change, remark)))
+  std::vector<std::string> remarks;
+  if (failed(runChange(module, second, change, remarks)))
     return ExitFailure;
   errors.setSubject("");
 
@@ -140,7 +140,7 @@ int amp::changeModel(
   if (files.quiet)
     return ExitSuccess;
   std::string text =
-      summarize({before, ModelFigures(module), std::move(remark)});
+      summarize({before, ModelFigures(module), std::move(remarks)});
   if (isStandardOutput(files.output))
     printAside(text);
   else

@@ -53,7 +53,7 @@ std::string describeChange(const ModelFigures &before,
 struct ModelChange {
   ModelFigures before, after;
   /// What passes said of it; may be empty.
-  std::string remark;
+  std::vector<std::string> remarks;
 };
 
 /// Another model that a command makes, and where it goes.

@@ -120,14 +120,20 @@ struct TrainingPipelineOptions
       llvm::cl::init(0)};
 
   // amp-build-loss, amp-make-parameters
-  Option<std::string> loss{
+  ListOption<std::string> losses{
       *this, "loss",
-      llvm::cl::desc("cross-entropy, mse, or the name of a scalar"),
-      llvm::cl::init("loss")};
-  Option<std::string> output{
+      llvm::cl::desc(
+          "NAME or NAME=WEIGHT: cross-entropy, mse, or the name of a "
+          "scalar (default: loss)")};
+  ListOption<std::string> outputs{
       *this, "output",
-      llvm::cl::desc("Output that a loss is built on (default: the only one of "
-                     "floats)")};
+      llvm::cl::desc("Outputs that losses are built on, in their order "
+                     "(default: the only one of floats)")};
+  Option<std::string> classAxis{
+      *this, "class-axis",
+      llvm::cl::desc(
+          "Dimension of classes (default: 1, or the last if its size "
+          "alone is known)")};
   Option<std::string> trainable{
       *this, "trainable",
       llvm::cl::desc("Regular expression on names of initializers"),
@@ -191,7 +197,10 @@ struct TrainingPipelineOptions
       llvm::cl::desc("Other settings of the optimizer, NAME=NUMBER")};
   ListOption<std::string> groups{
       *this, "group",
-      llvm::cl::desc("Groups of parameters, {{REGEX:lr=FACTOR,decay=NUMBER}}")};
+      llvm::cl::desc(
+          "Groups of parameters, {{REGEX:lr=FACTOR,decay=NUMBER}}, or "
+          "with an optimizer of their own, "
+          "{{REGEX:optimizer=NAME,lr=RATE}}")};
   Option<std::string> schedule{
       *this, "schedule",
       llvm::cl::desc("constant, linear or cosine with "
@@ -245,6 +254,9 @@ struct TrainingPipelineOptions
 /// Fails for options that no model can be trained with: an unknown optimizer, a
 /// number out of its range. The passes would fail too, but later.
 llvm::Error checkTrainingOptions(const TrainingPipelineOptions &options);
+
+/// "adamw and sgd": the optimizer, and those of groups.
+std::string listOptimizers(const TrainingPipelineOptions &options);
 
 /// Appends the first passes of `amp-train`: types, and an opset in which the
 /// step can be said. What comes out is the forward model still.

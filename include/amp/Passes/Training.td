@@ -101,8 +101,10 @@ def BuildLoss : Pass<"amp-build-loss", "::mlir::ModuleOp"> {
     Adds the output `loss`, a scalar, and the input that it compares with:
 
     - `cross-entropy`: `labels`, indices of classes in int64, of the shape of
-      the output without its dimension 1 (without 0, if it has one only), which
-      is that of classes. The mean over labels, without those that are -100.
+      the output without the dimension of classes. The mean over labels, without
+      those that are -100. Classes are `class-axis`: by default 1, as in PyTorch
+      (0 of a list), or the last if its size alone is known of those behind 0.
+      A remark says so where there are three dimensions.
     - `mse`: `targets`, of the type of the output. The mean of the squares of
       the differences.
 
@@ -111,6 +113,10 @@ def BuildLoss : Pass<"amp-build-loss", "::mlir::ModuleOp"> {
 
     Any other `loss` is the name of a scalar that the model has: it becomes an
     output, if it is none yet.
+
+    Of several, or of one with a weight, the sum of each times its weight is the
+    output `total_loss`, beside them. The second loss that is built has `.2`
+    behind its names.
 
     Before, with `loss=mse`:
 
@@ -135,10 +141,14 @@ def BuildLoss : Pass<"amp-build-loss", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::amp::onnx::ONNXDialect"];
   let options = [
-    Option<"loss", "loss", "std::string", /*default=*/"\"cross-entropy\"",
-           "cross-entropy, mse, or the name of a scalar">,
-    Option<"output", "output", "std::string", /*default=*/"",
-           "Output that the loss is built on (default: the only one of floats)">,
+    ListOption<"losses", "loss", "std::string",
+               "NAME or NAME=WEIGHT: cross-entropy, mse, or the name of a scalar "
+               "(default: cross-entropy)">,
+    ListOption<"outputs", "output", "std::string",
+               "Outputs that losses are built on, in their order (default: the "
+               "only one of floats)">,
+    Option<"classAxis", "class-axis", "std::string", /*default=*/"",
+           "Dimension of classes; negative ones count from the end">,
   ];
 }
 
@@ -150,7 +160,9 @@ def MakeParameters : Pass<"amp-make-parameters", "::mlir::ModuleOp"> {
     the same name, with the initializer as default: a step reads them as state,
     and autocast casts them where it would round a constant. What is state is
     float32: those in 16 bits are widened, and cast back where they are read.
-    Running statistics of BatchNormalization stay, and what is state already.
+    State stays as it is, and so does what operators are told by their schema to
+    take for something else than a weight: NeverTrained.cpp lists these inputs.
+    A remark names them, and parameters that look like constants.
 
     Before, with `loss=loss`:
 
@@ -279,6 +291,9 @@ def AttachOptimizer : Pass<"amp-attach-optimizer", "::mlir::ModuleOp"> {
     Option<"parameterNames", "parameters", "std::string",
            /*default=*/"\".*\"",
            "Regular expression on names of parameters">,
+    ListOption<"others", "others", "std::string",
+               "Regular expressions on names of parameters that are left to "
+               "other optimizers; none at all may be left then">,
     Option<"counters", "counters", "bool", /*default=*/"false",
            "Add the outputs described above">,
   ];
@@ -747,6 +762,9 @@ def ScaleOrtLoss : Pass<"onnx-scale-ort-loss", "::mlir::ModuleOp"> {
     ONNX Runtime's training API feeds an optimizer model with what it knows and
     nothing else: this is why gradients are unscaled in the training model.
     Clipping, which is in the optimizer model, sees true gradients.
+
+    In a model that is both (OrtModels.h), the signal is whether a gradient was
+    finite when it was unscaled, and what is state has a default.
 
     Before:
 
