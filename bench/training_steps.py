@@ -2,8 +2,10 @@
 
 The models are those of AMP_CORPUS/train: ONNX Runtime training 1.19.2 made its artifacts of them
 (training model, optimizer model, checkpoint), and runs these; ours are steps of the same models,
-losses and optimizers, in float32, that the ordinary package runs. It takes another Python, whose
-onnxruntime is onnxruntime-training-cpu: AMP_ORT_TRAINING_PYTHON names it.
+losses and optimizers, in float32, that the ordinary package runs. Neither side copies state between
+steps: there it stays in the runtime, here in two sets of buffers that are bound in turn, as
+docs/training.md shows. It takes another Python, whose onnxruntime is onnxruntime-training-cpu:
+AMP_ORT_TRAINING_PYTHON names it.
 
     python3.11 -m venv DIR && DIR/bin/pip install onnxruntime-training-cpu==1.19.2
 
@@ -97,11 +99,49 @@ def time_artifacts(folder: Path, steps: int) -> tuple[float, float]:
     return statistics.median(times[WARM:]), losses[0]
 
 
-def make_ours(name: str, optimizer: str, base: Path, folder: Path) -> Any:
-    """A session with our step."""
+class BoundStep:
+    """A session with a step. Each run reads one set of state and writes the other."""
+
+    def __init__(self, step: Any) -> None:
+        import onnxruntime
+        from stateful import initial_state, state_pairs
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(
+            step.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        pairs, initial = state_pairs(step), initial_state(step)
+        value = onnxruntime.OrtValue.ortvalue_from_numpy
+        # An OrtValue shares the array's memory.
+        old, new = ({name: value(initial[name].copy()) for name in pairs} for _ in range(2))
+        self.loss = value(np.zeros((), np.float32))
+        self.bindings = [self.bind(old, new, pairs), self.bind(new, old, pairs)]
+
+    def bind(self, read: dict[str, Any], written: dict[str, Any], pairs: dict[str, str]) -> Any:
+        binding = self.session.io_binding()
+        for name, following in pairs.items():
+            binding.bind_ortvalue_input(name, read[name])
+            binding.bind_ortvalue_output(following, written[name])
+        binding.bind_ortvalue_output("loss", self.loss)
+        return binding
+
+    def step(self, x: np.ndarray, y: np.ndarray) -> float:
+        """The loss."""
+        binding = self.bindings[0]
+        self.bindings.reverse()
+        binding.bind_cpu_input("x", x)
+        binding.bind_cpu_input("y", y)
+        self.session.run_with_iobinding(binding)
+        return float(self.loss.numpy())
+
+
+def make_ours(name: str, optimizer: str, base: Path, folder: Path) -> BoundStep:
+    """Our step."""
     import onnx
     from onnx import TensorProto, helper
-    from training import Trainer, make_step
+    from training import make_step
 
     forward = onnx.load(base)
     graph = forward.graph
@@ -109,16 +149,16 @@ def make_ours(name: str, optimizer: str, base: Path, folder: Path) -> Any:
     graph.node.append(helper.make_node("SoftmaxCrossEntropyLoss", ["logits", "y"], ["loss"]))
     graph.output.append(helper.make_tensor_value_info("loss", TensorProto.FLOAT, []))
     record = OPTIMIZERS[optimizer]
-    return Trainer(make_step(name, optimizer, "none", folder, forward=forward, record=record))
+    return BoundStep(make_step(name, optimizer, "none", folder, forward=forward, record=record))
 
 
-def time_ours(trainer: Any, name: str, steps: int) -> tuple[float, float]:
+def time_ours(ours: BoundStep, name: str, steps: int) -> tuple[float, float]:
     """The median of steps, and the first loss."""
     x, y = batch_of(name)
     times, losses = [], []
     for _ in range(WARM + steps):
         start = time.perf_counter()
-        losses.append(float(trainer.step(x, y)["loss"]))
+        losses.append(ours.step(x, y))
         times.append(time.perf_counter() - start)
     return statistics.median(times[WARM:]), losses[0]
 
@@ -129,8 +169,8 @@ def compare(name: str, optimizer: str, corpus: Path, rounds: int) -> dict[str, T
     artifacts = corpus / name / optimizer
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds):
-            trainer = make_ours(name, optimizer, corpus / name / "base.onnx", Path(folder))
-            ours, found["onnx-amp"].loss = time_ours(trainer, name, STEPS)
+            step = make_ours(name, optimizer, corpus / name / "base.onnx", Path(folder))
+            ours, found["onnx-amp"].loss = time_ours(step, name, STEPS)
             found["onnx-amp"].medians.append(ours)
             theirs = found[PACKAGE]
             command = [os.environ[PYTHON_VARIABLE], __file__, str(artifacts), str(STEPS)]

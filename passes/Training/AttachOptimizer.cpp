@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LearningRate.h"
+#include "MergeScalars.h"
 #include "NamedValues.h"
 #include "Optimizers.h"
 #include "ParameterGroups.h"
@@ -221,6 +222,9 @@ SmallVector<Value> AttachOptimizerPass::update(OpBuilder &builder,
                                                ArrayRef<Value> gradients,
                                                Value count) {
   NodeBuilder b(builder, main);
+  Block *block = builder.getInsertionBlock();
+  Block::iterator end = builder.getInsertionPoint();
+  Operation *before = end == block->begin() ? nullptr : &*std::prev(end);
   Type f64 = builder.getF64Type();
   Expr next = b.apply("Add", {count, b.integer(1)});
   Expr number = b.cast(next, f64);
@@ -247,6 +251,7 @@ SmallVector<Value> AttachOptimizerPass::update(OpBuilder &builder,
   }
   llvm::append_range(changed, slots);
   changed.push_back(next);
+  mergeScalars(*block, before, end, changed);
   return changed;
 }
 

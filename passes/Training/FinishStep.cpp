@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeadNodes.h"
+#include "PlainLosses.h"
 #include "TrainingState.h"
 
 #include "amp/Dialect/AMP/AMPDialect.h"
@@ -36,6 +37,7 @@ public:
     func::FuncOp main = findMainGraph(getOperation());
     if (!main)
       return signalPassFailure();
+    expandLosses(main);
     eraseDeadNodes(main.getBody().front());
     main->removeAttr(AMPDialect::kParameters);
     raiseIRVersion();

@@ -3,6 +3,7 @@
 // RUN: amp-opt %s --amp-make-parameters --amp-differentiate="loss=loss" --amp-attach-optimizer="optimizer=sgd lr=0.5 schedule=linear:total=20" | FileCheck %s --check-prefix=LINEAR
 // RUN: amp-opt %s --amp-make-parameters --amp-differentiate="loss=loss" --amp-attach-optimizer="optimizer=sgd lr=0.5 schedule=input group=.*bias:lr=4" | FileCheck %s --check-prefix=INPUT
 // RUN: amp-opt %s --amp-make-parameters --amp-differentiate="loss=loss seed=scale" --amp-attach-optimizer="optimizer=sgd seed=scale clip-value=2 clip-norm=1 ema=0.75" | FileCheck %s --check-prefix=AVERAGE
+// RUN: amp-opt %s --amp-make-parameters --amp-differentiate="loss=loss" --amp-attach-optimizer="optimizer=adamw" | FileCheck %s --check-prefix=SCALARS
 
 module attributes {onnx.model = {ir_version = 10 : i64, opset_import = [{domain = "", version = 20 : i64}]}} {
   // GROUP: func.func @main(%{{.*}}, %{{.*}}, %[[W:.*]]: tensor<3x1xf32>, %[[B:.*]]: tensor<1xf32>, %
@@ -31,6 +32,10 @@ module attributes {onnx.model = {ir_version = 10 : i64, opset_import = [{domain 
   // LINEAR: %[[FACTOR:.*]] = "onnx.Max"(%{{.*}}, %[[SHARE]])
   // LINEAR-NOT: "onnx.Min"
   // LINEAR: "onnx.Mul"(%{{.*}}, %[[FACTOR]])
+
+  // The corrections of the bias, 1 - beta^t, are those of all parameters.
+  // SCALARS-COUNT-2: onnx.Pow
+  // SCALARS-NOT: onnx.Pow
 
   // INPUT: func.func @main({{.*}}, %[[RATE:[^ ]*]]: tensor<f64>)
   // INPUT-SAME: {name = "amp.lr"}]

@@ -15,16 +15,19 @@ module attributes {onnx.model = {ir_version = 10 : i64, opset_import = [{domain 
   // CHECK-DAG: %[[LOWW:.*]] = "onnx.Cast"(%[[W]]) <{to = 10 : i64}>
   // CHECK: %[[LOGITS:.*]] = "onnx.MatMul"(%[[LOWX]], %[[LOWW]])
   // CHECK: %[[WIDE:.*]] = "onnx.Cast"(%[[LOGITS]]) <{to = 1 : i64}>
-  // CHECK: "onnx.SoftmaxCrossEntropyLoss"(%[[WIDE]], %[[LABELS]])
+  // CHECK: %[[LOGP:.*]] = "onnx.LogSoftmax"(%[[WIDE]])
+  // CHECK: %[[USED:.*]] = "onnx.Where"(%{{.*}}, %[[LABELS]],
+  // CHECK: %[[PLACES:.*]] = "onnx.Unsqueeze"(%[[USED]],
+  // CHECK: "onnx.GatherElements"(%[[LOGP]], %[[PLACES]])
   // CHECK: "onnx.If"
   // FP32-NOT: "onnx.Cast"{{.*}}f16
   // FP32-NOT: amp.scale
-  // FP32: onnx.SoftmaxCrossEntropyLoss
+  // FP32: onnx.LogSoftmax
   // FP32-NOT: "onnx.Cast"{{.*}}f16
   // TF32: onnx.Initializer <dense<8.0{{.*}}["amp.scale"]
   // What multiplies is marked, in the backward pass, too.
   // TF32: "onnx.MatMul"{{.*}}amp.compute{{.*}}tf32
-  // TF32: onnx.SoftmaxCrossEntropyLoss
+  // TF32: onnx.LogSoftmax
   // TF32: "onnx.Gemm"{{.*}}amp.compute{{.*}}tf32
   func.func @main(%x: tensor<2x3xf32>) -> tensor<2x4xf32> attributes {onnx.graph = {name = "g", input = [{name = "x"}], output = [{name = "y"}]}} {
     %w = onnx.Initializer <dense<1.0> : tensor<3x4xf32>> : tensor<3x4xf32> {onnx.outputs = ["w"]}

@@ -6,8 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from gradient_cases import NodeCase, problems, refusal
+from gradients import differentiate
+from onnx import helper, numpy_helper
+from running import run_in_onnxruntime
 
 Shape = tuple[int, ...]
 RANDOM = np.random.default_rng(11)
@@ -140,6 +144,7 @@ def pool(name: str, x: Shape, op: str = "AveragePool", **attributes: Any) -> Nod
 
 
 K33: dict[str, Any] = {"kernel_shape": [3, 3]}
+K22: dict[str, Any] = {"kernel_shape": [2, 2]}
 AVERAGES = [
     pool("overlapping", (1, 2, 6, 5), **K33, strides=[2, 1]),
     pool("ceil", (1, 2, 6, 7), **K33, strides=[2, 3], ceil_mode=1),
@@ -210,6 +215,11 @@ AVERAGES = [
 MAXIMA = [
     pool("overlapping", (2, 2, 6, 5), "MaxPool", **K33, strides=[2, 1], pads=[1] * 4),
     pool("apart", (2, 2, 6, 6), "MaxPool", **K33, strides=[3, 3]),
+    pool("apart_unused_rows", (2, 2, 7, 6), "MaxPool", **K33, strides=[3, 3]),
+    pool("apart_twos", (2, 3, 4, 6), "MaxPool", **K22, strides=[2, 2]),
+    pool("apart_1d", (2, 2, 10), "MaxPool", kernel_shape=[5], strides=[5]),
+    pool("apart_3d", (1, 2, 4, 3, 4), "MaxPool", kernel_shape=[2, 3, 4], strides=[2, 3, 4]),
+    pool("apart_batch", (2, 2, 4, 6), "MaxPool", **K22, strides=[2, 2], dims={0: ["N", 2, 4, 6]}),
     pool("dilated", (1, 2, 7, 8), "MaxPool", **K33, dilations=[2, 1]),
     pool("same", (1, 2, 6, 7), "MaxPool", **K33, strides=[2, 2], auto_pad="SAME_LOWER"),
     pool("column_major", (1, 2, 5, 4), "MaxPool", **K33, storage_order=1),
@@ -290,6 +300,35 @@ HALF = [half(CONVS[0]), half(CONVS[5]), half(TRANSPOSED[1]), half(AVERAGES[0])]
 )
 def test_gradients(cases: list[NodeCase], tmp_path: Path) -> None:
     assert problems(cases, tmp_path) == {}
+
+
+@pytest.mark.parametrize("strides", [[2, 3], [1, 3]], ids=["apart", "overlapping"])
+@pytest.mark.parametrize("element", [np.float32, np.float16, np.float64])
+def test_first_of_equal_maxima(element: type, strides: list[int], tmp_path: Path) -> None:
+    """As in PyTorch, the first in the order of memory; zeros of both signs are equal."""
+    x = RANDOM.choice(np.array([0.0, -0.0, 1.0], element), (3, 2, 6, 9))
+    attributes = {"kernel_shape": [2, 3], "strides": strides}
+    case = NodeCase("pool", "MaxPool", [x], attributes)
+    places = (6 - 2) // strides[0] + 1, 3
+    # Sums of these are exact.
+    dy: np.ndarray = RANDOM.integers(-64, 64, (3, 2, *places)).astype(element)
+    expected = np.zeros_like(x)
+    for n, c, i, j in np.ndindex(dy.shape):
+        i, j = i * strides[0], j * strides[1]
+        row, column = divmod(int(x[n, c, i : i + 2, j : j + 3].argmax()), 3)
+        expected[n, c, i + row, j + column] += dy[n, c, i // strides[0], j // strides[1]]
+
+    graph = onnx.GraphProto(name="pool")
+    output = case.add_to(graph)
+    graph.initializer.append(numpy_helper.from_array(dy, "dy"))
+    graph.node.append(helper.make_node("Mul", [output, "dy"], ["parts"]))
+    graph.node.append(helper.make_node("ReduceSum", ["parts"], ["loss"], keepdims=0))
+    kind = helper.np_dtype_to_tensor_dtype(x.dtype)
+    graph.output.append(helper.make_tensor_value_info("loss", kind, []))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=8)
+    differentiate(model, ["loss"], ["pool_0"], tmp_path)
+    outputs = run_in_onnxruntime(tmp_path / "gradient.onnx", case.feeds())
+    np.testing.assert_array_equal(outputs["pool_0_grad"], expected)
 
 
 @pytest.mark.parametrize("opset", [18, 24])

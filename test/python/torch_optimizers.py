@@ -27,7 +27,7 @@ class Lion(torch.optim.Optimizer):
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "betas": betas})
 
     @torch.no_grad()
-    def step(self) -> None:
+    def step(self, closure: Any = None) -> Any:
         for group in self.param_groups:
             beta1, beta2 = group["betas"]
             for p in group["params"]:
@@ -112,7 +112,7 @@ def main(output: Path, steps: int) -> None:
     if os.environ.get("ATEN_CPU_CAPABILITY") == "default":
         # MKL's root, which PyTorch takes for many elements, is off by one in the last place for
         # one number of 140; that of ONNX Runtime and of the CPU is not.
-        torch.Tensor.sqrt = rounded_sqrt
+        setattr(torch.Tensor, "sqrt", rounded_sqrt)  # noqa: B010 (mypy knows no other way)
     arrays = {}
     for label, case in CASES.items():
         for name, value in run_case(case, steps).items():

@@ -536,7 +536,8 @@ def FinishStep : Pass<"amp-finish-step", "::mlir::ModuleOp"> {
   let summary = "Erase what a training step does not need, check its names";
   let description = [{
     The last pass of `amp-train`. Nodes that nobody reads and that no model
-    named go. Inputs and outputs, which are state, must have names of their own.
+    named go. SoftmaxCrossEntropyLoss with the mean becomes the few nodes that
+    runtimes without kernels for training need to compute it. Inputs and outputs, which are state, must have names of their own.
     The IR version is 4 at least: before, runtimes took defaults of inputs for
     constants.
   }];

@@ -13,14 +13,23 @@
 
 #include "amp/Dialect/ONNX/ONNXOps.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace amp::onnx {
 
-/// True for sums of products, through what moves them: an element is infinite
-/// only where a sum overflows, which the gradient is lost by in any case.
+/// True for zeros and ones.
+static bool isMask(Value value) {
+  auto cast = value.getDefiningOp<CastOp>();
+  return cast && getElementTypeOrSelf(cast->getOperand(0)).isInteger(1);
+}
+
+/// True for sums of products, through what moves or masks them: an element is
+/// infinite only where a sum overflows, which the gradient is lost by in any
+/// case.
 static bool isSumOfProducts(Value value, int depth = 8) {
   Operation *op = value.getDefiningOp();
   if (!op || depth == 0)
@@ -30,8 +39,16 @@ static bool isSumOfProducts(Value value, int depth = 8) {
   auto isOne = [&](Value operand) {
     return isSumOfProducts(operand, depth - 1);
   };
-  if (isa<ReshapeOp, TransposeOp, CastOp>(op))
+  auto isNearest = [&] {
+    auto mode = op->getAttrOfType<StringAttr>("mode");
+    return !mode || mode == "nearest";
+  };
+  if (isa<ReshapeOp, TransposeOp, CastOp>(op) ||
+      (isa<ResizeOp>(op) && isNearest()))
     return isOne(op->getOperand(0));
+  if (isa<MulOp>(op))
+    return (isMask(op->getOperand(1)) && isOne(op->getOperand(0))) ||
+           (isMask(op->getOperand(0)) && isOne(op->getOperand(1)));
   if (isa<ScatterElementsOp>(op))
     return isOne(op->getOperand(2));
   return isa<AddOp, SumOp>(op) && llvm::all_of(op->getOperands(), isOne);

@@ -63,9 +63,95 @@ LogicalResult globalAveragePool(Gradient &g) {
 /// All elements as a list.
 Expr flatten(Expr value) { return value.getBuilder().reshape(value, {-1}); }
 
+/// True if each element is in one place of a known window, the places' gradient
+/// can go to the image by enlarging it, and numbers up to the size of the
+/// window are exact. Float64 is not enlarged by ONNX Runtime.
+bool isTiled(Operation *op) {
+  auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  auto kernel = op->getAttrOfType<DenseI64ArrayAttr>("kernel_shape");
+  if (!type || !kernel || op->getNumResults() != 1 ||
+      !(type.getElementType().isF32() || type.getElementType().isF16() ||
+        type.getElementType().isBF16()))
+    return false;
+  ArrayRef<int64_t> sizes = type.getShape(), window = kernel.asArrayRef();
+  if (sizes.size() != window.size() + 2)
+    return false;
+  auto isEach = [&](StringRef name, int64_t number) {
+    auto list = op->getAttrOfType<DenseI64ArrayAttr>(name);
+    return !list || llvm::all_of(list.asArrayRef(),
+                                 [&](int64_t each) { return each == number; });
+  };
+  auto strides = op->getAttrOfType<DenseI64ArrayAttr>("strides");
+  if (!strides || strides.asArrayRef() != window || !isEach("pads", 0) ||
+      !isEach("dilations", 1))
+    return false;
+  constexpr int64_t kMostExact = 256; // in bfloat16
+  int64_t count = 1;
+  for (auto [size, extent] : llvm::zip_equal(sizes.drop_front(2), window)) {
+    if (extent < 1 || extent > kMostExact || ShapedType::isDynamic(size) ||
+        size % extent != 0)
+      return false;
+    count *= extent;
+    if (count > kMostExact)
+      return false;
+  }
+  return true;
+}
+
+/// Repeats each element over a window of these sizes.
+Expr enlarge(Expr value, ArrayRef<int64_t> window) {
+  NodeBuilder &b = value.getBuilder();
+  SmallVector<float> scales = {1, 1};
+  llvm::append_range(scales, window);
+  auto type = RankedTensorType::get({int64_t(scales.size())},
+                                    b.getBuilder().getF32Type());
+  // ONNX Runtime has fast code for twos in this form. Positions are quotients
+  // then, which some runtimes may round down below a whole number: not those by
+  // powers of two. The others are taken from the middle.
+  bool isExact = llvm::all_of(
+      window, [](int64_t size) { return llvm::isPowerOf2_64(size); });
+  return b.apply(
+      "Resize",
+      {value, {}, b.constant(DenseElementsAttr::get(type, ArrayRef(scales)))},
+      {b.attr("mode", "nearest"),
+       b.attr("coordinate_transformation_mode",
+              isExact ? "asymmetric" : "half_pixel"),
+       b.attr("nearest_mode", isExact ? "floor" : "round_prefer_floor")});
+}
+
+/// Where windows do not overlap: the largest of a window are numbered, the
+/// first with the highest number, and the largest number wins. That reads and
+/// writes the image a dozen times, and is still faster than to ask MaxPool for
+/// indices: ONNX Runtime has vector code without (19 to 365 us for 64x16x8x8,
+/// where these nodes take 188 us; TensorRT has no indices).
+Expr spreadMaxima(Gradient &g) {
+  NodeBuilder &b = g.b;
+  auto type = cast<RankedTensorType>(g.x().getType());
+  SmallVector<int64_t> window = *g.getInts("kernel_shape");
+  // From the number of elements down to 1, in each window.
+  SmallVector<int64_t> numbers(ShapedType::getNumElements(window)), repeats;
+  std::iota(numbers.rbegin(), numbers.rend(), 1);
+  for (auto [size, extent] :
+       llvm::zip_equal(type.getShape().drop_front(2), window))
+    repeats.push_back(size / extent);
+  Expr priority =
+      b.apply("Tile", {b.castLike(b.reshape(b.ints(numbers), window), g.x()),
+                       b.ints(repeats)});
+  auto at = [&](Expr isThere) { return b.castLike(isThere, g.x()); };
+  Expr candidates = at(g.x() == enlarge(g.y(), window)) * priority;
+  Expr first =
+      b.apply("MaxPool", {candidates},
+              {b.attr("kernel_shape", window), b.attr("strides", window)});
+  return enlarge(g.dy(), window) * at(candidates == enlarge(first, window));
+}
+
 /// To the elements that were chosen: the first ones that are largest.
 LogicalResult maxPool(Gradient &g) {
   NodeBuilder &b = g.b;
+  if (isTiled(g.getOperation())) {
+    g.setAlike(0, spreadMaxima(g));
+    return success();
+  }
   // Numbers of elements in the order of memory.
   bool isGiven = g.y(1) && g.getInt("storage_order", 0) == 0;
   Expr indices = g.y(1);
@@ -159,7 +245,7 @@ constexpr GradientRule rules[] = {
     {"GlobalLpPool", globalLpPool},
     {"GlobalMaxPool", globalMaxPool},
     {"LpPool", lpPool},
-    {"MaxPool", maxPool, [](Operation *) { return 2u; }},
+    {"MaxPool", maxPool, [](Operation *op) { return isTiled(op) ? 1u : 2u; }},
     {"MaxUnpool", maxUnpool},
 };
 
