@@ -238,11 +238,10 @@ LogicalResult setUpdates(OrtNode &n, ArrayRef<Value> sequences, Expr signal,
           std::tie(state.moment1, state.moment2) =
               std::pair(before[1], before[2]);
         update(position, state);
+        const Expr updated[] = {state.weight, state.moment1, state.moment2};
         SmallVector<Value> after;
-        for (auto [i, value] : llvm::enumerate(
-                 ArrayRef<Expr>{state.weight, state.moment1, state.moment2}))
-          if (i < before.size())
-            after.push_back(signal ? b.where(signal, value, before[i]) : value);
+        for (auto [value, old] : llvm::zip(updated, before))
+          after.push_back(signal ? b.where(signal, value, old) : Value(value));
         return after;
       });
   for (auto [i, sequence] : llvm::enumerate(sequences))
