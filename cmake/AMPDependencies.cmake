@@ -1,5 +1,5 @@
 # What the project builds against: MLIR and LLVM 22 (as the two shared
-# libraries), ONNX's C++ library, and the system's Protobuf.
+# libraries), ONNX's C++ library.
 
 find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
 # The distribution's package leaves this empty; without it the dylib and the
@@ -17,8 +17,6 @@ add_definitions(${AMP_LLVM_DEFINITIONS})
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 include_directories("${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}/include")
 
-find_package(Protobuf REQUIRED)
-find_package(Threads REQUIRED)
 # `tools/dev setup` builds it once, outside the build folder, and knows which
 # version: the operators, and all that follows from them, are its schemas'.
 find_package(ONNX REQUIRED CONFIG

@@ -5,4 +5,4 @@
 #include "FloatRoundingFormulas.h"
 
 constexpr amp::detail::FloatRoundingKernels amp::detail::portableKernels =
-    formulaKernels("portable");
+    makeKernels("portable", {});

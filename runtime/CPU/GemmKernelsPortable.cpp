@@ -1,0 +1,34 @@
+//===- GemmKernelsPortable.cpp - matrix products on any CPU -----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CPU/GemmLoops.h"
+
+namespace amp::runtime {
+
+static constexpr int maxHeight = 6, maxVectors = 2;
+
+static constexpr PanelKernels floats = {
+    maxHeight,
+    maxVectors *vectorWidth,
+    vectorWidth,
+    /*depthUnit=*/1,
+    sizeof(float),
+    /*maxDepth=*/256,
+    /*maxRows=*/168,
+    /*maxColumns=*/1024,
+    &pack,
+    &pack,
+    &packPatches,
+    &multiplyAnyPanels<maxHeight, maxVectors>,
+};
+
+const GemmKernels portableGemmKernels = {
+    &floats,       maxFewRows,    &getStripWidth, &multiplyStrip,
+    vectorWidth,   &multiplyDots, &convertRows,   &multiplyTaps,
+    &softmaxBlock, &scaleRows,    &finishTile,    &addTile,
+};
+
+} // namespace amp::runtime
