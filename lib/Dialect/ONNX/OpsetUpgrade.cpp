@@ -22,6 +22,8 @@
 #include "amp/Dialect/ONNX/OperatorTable.h"
 #include "amp/Dialect/ONNX/Schema.h"
 
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -294,9 +296,101 @@ Operation *renameGridSampleMode(RewriterBase &rewriter, Operation *op) {
   return op;
 }
 
+//===----------------------------------------------------------------------===//
+// Operators that others took the place of
+//===----------------------------------------------------------------------===//
+
+/// Another operator in the place of a node, with inputs in these groups.
+Operation *rename(RewriterBase &rewriter, Operation *op, StringRef name,
+                  ValueRange operands, ArrayRef<int32_t> groups,
+                  ArrayRef<NamedAttribute> attributes) {
+  OperationState state(op->getLoc(), name);
+  state.addOperands(operands);
+  state.addTypes(op->getResultTypes());
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (attribute.getName() != ONNXDialect::kAbsentInputs)
+      state.attributes.push_back(attribute);
+  state.addAttributes(attributes);
+  if (state.name.hasTrait<OpTrait::AttrSizedOperandSegments>())
+    state.addAttribute("operandSegmentSizes",
+                       rewriter.getDenseI32ArrayAttr(groups));
+  rewriter.setInsertionPoint(op);
+  Operation *replacement = rewriter.create(state);
+  rewriter.replaceOp(op, replacement->getResults());
+  return replacement;
+}
+
+Operation *toScatterElements(RewriterBase &rewriter, Operation *op) {
+  return rename(rewriter, op, "onnx.ScatterElements", op->getOperands(),
+                {1, 1, 1},
+                rewriter.getNamedAttr(
+                    "axis", rewriter.getI64IntegerAttr(getInt(op, "axis", 0))));
+}
+
+Operation *moveScales(RewriterBase &rewriter, Operation *op) {
+  auto scales = op->getAttrOfType<DenseF32ArrayAttr>("scales");
+  if (!scales)
+    return op;
+  rewriter.setInsertionPoint(op);
+  auto type = RankedTensorType::get(scales.size(), rewriter.getF32Type());
+  Value input =
+      buildConstant(rewriter, op->getLoc(),
+                    DenseElementsAttr::get(type, scales.asArrayRef()));
+  return replace(rewriter, op, {"scales"}, {{1, input}});
+}
+
+/// A Resize of data and scales, as it was before there was a choice.
+Operation *toResize(RewriterBase &rewriter, Operation *op) {
+  Attribute mode = op->getAttr("mode");
+  return rename(
+      rewriter, op, "onnx.Resize", op->getOperands(), {1, 0, 1, 0},
+      {rewriter.getNamedAttr("coordinate_transformation_mode",
+                             rewriter.getStringAttr("asymmetric")),
+       rewriter.getNamedAttr("mode",
+                             mode ? mode : rewriter.getStringAttr("nearest")),
+       rewriter.getNamedAttr("nearest_mode", rewriter.getStringAttr("floor"))});
+}
+
+/// The elements of a constant of float32; none of other values.
+std::optional<SmallVector<float>> getConstantFloats(Value value) {
+  Operation *constant = value.getDefiningOp();
+  if (!isa_and_present<ConstantOp, InitializerOp>(constant))
+    return std::nullopt;
+  if (auto list = constant->getAttrOfType<DenseF32ArrayAttr>("value_floats"))
+    return SmallVector<float>(list.asArrayRef());
+  auto tensor = constant->getAttrOfType<TensorAttr>("value");
+  if (!tensor || !getElementTypeOrSelf(tensor.getValue().getType()).isF32())
+    return std::nullopt;
+  if (auto dense = dyn_cast<DenseElementsAttr>(tensor.getValue()))
+    return SmallVector<float>(dense.getValues<float>());
+  auto resource = dyn_cast<DenseResourceElementsAttr>(tensor.getValue());
+  AsmResourceBlob *blob =
+      resource ? resource.getRawHandle().getBlob() : nullptr;
+  if (!blob)
+    return std::nullopt;
+  SmallVector<float> floats(blob->getData().size() / sizeof(float));
+  memcpy(floats.data(), blob->getData().data(), floats.size() * sizeof(float));
+  return floats;
+}
+
+/// Opset 10 does not say how positions are rounded in data that shrinks.
+std::string checkGrowth(Operation *op) {
+  if (op->getNumOperands() != 2)
+    return "it has no scales";
+  auto mode = op->getAttrOfType<StringAttr>("mode");
+  if (mode && mode != "nearest")
+    return "";
+  std::optional<SmallVector<float>> scales =
+      getConstantFloats(op->getOperand(1));
+  return scales && llvm::all_of(*scales, [](float scale) { return scale >= 1; })
+             ? ""
+             : "its scales are not known to be at least 1, and others round "
+               "differently from opset 11 on";
+}
+
 std::string checkResize(Operation *op) {
   auto mode = op->getAttrOfType<StringAttr>("coordinate_transformation_mode");
-  return mode == "tf_half_pixel_for_nn"
+  return mode && mode == "tf_half_pixel_for_nn"
              ? "its mode 'tf_half_pixel_for_nn' is gone from opset 13 on"
              : "";
 }
@@ -307,10 +401,6 @@ std::string checkAveragePool(Operation *op) {
   return getInt(op, "ceil_mode", 0)
              ? "with ceil_mode its last window changed at opset 19"
              : "";
-}
-
-std::string refuse(Operation *) {
-  return "its meaning changed, and there is no rule for it";
 }
 
 //===----------------------------------------------------------------------===//
@@ -326,6 +416,8 @@ struct Change {
   /// Gives the operation that takes its place, or itself. Null if nodes that
   /// pass are the same.
   Operation *(*apply)(RewriterBase &rewriter, Operation *op);
+  /// The operator that nodes have from then on, if it is another.
+  StringLiteral becomes = "";
 };
 
 /// For an operator in ascending order.
@@ -337,7 +429,6 @@ constexpr Change changes[] = {
     {"DFT", 20, nullptr, moveDFTAxis},
     {"Dropout", 12, needsFloatData, moveRatio},
     {"GridSample", 20, nullptr, renameGridSampleMode},
-    {"GroupNormalization", 21, refuse, nullptr},
     {"Hardmax", 13, needsElementType, flattenSoftmax},
     {"LogSoftmax", 13, needsElementType, flattenSoftmax},
     {"Pad", 11, needsFloatData, movePads},
@@ -351,10 +442,10 @@ constexpr Change changes[] = {
     {"ReduceProd", 18, nullptr, moveAxes},
     {"ReduceSum", 13, nullptr, moveAxes},
     {"ReduceSumSquare", 18, nullptr, moveAxes},
-    {"Resize", 11, refuse, nullptr},
+    {"Resize", 11, checkGrowth, toResize},
     {"Resize", 13, checkResize, nullptr},
     {"RoiAlign", 16, nullptr, writeRoiMode},
-    {"Scan", 9, refuse, nullptr},
+    {"Scatter", 11, nullptr, toScatterElements, "ScatterElements"},
     {"Slice", 10, nullptr, moveSlice},
     {"Softmax", 13, needsElementType, flattenSoftmax},
     {"Split", 13, nullptr, moveSplit},
@@ -362,7 +453,8 @@ constexpr Change changes[] = {
     {"Squeeze", 13, nullptr, moveAxes},
     {"TopK", 10, nullptr, moveTopKSize},
     {"Unsqueeze", 13, nullptr, moveAxes},
-    {"Upsample", 9, refuse, nullptr},
+    {"Upsample", 9, nullptr, moveScales},
+    {"Upsample", 11, nullptr, toResize, "Resize"},
 };
 
 template <typename Visit>
@@ -396,19 +488,27 @@ std::string explainNoUpgrade(Operation *op, int64_t from, int64_t to) {
     // ONNX Runtime has it at every opset, and ONNX the same since 17.
     bool isBorrowed = custom.getOpType() == "LayerNormalization" &&
                       lookupSchema("", custom.getOpType(), to);
-    return (domain.empty() || domain == "ai.onnx") && !isBorrowed
-               ? "its operator is not known"
-               : "";
+    if ((!domain.empty() && domain != "ai.onnx") || isBorrowed)
+      return "";
+    return lookupSchema("", custom.getOpType(), from)
+               ? "it had another form at opset " + std::to_string(from) +
+                     ", and there is no rule for it"
+               : "its operator is not known";
   }
   const OperatorInfo *info = lookupOperator(op->getName());
   if (!info || !info->domain.empty())
     return "";
+  StringRef name = info->name;
+  forEachChange(info->name, from, to, [&](const Change &change) {
+    if (!change.becomes.empty())
+      name = change.becomes;
+  });
   const Schema *before = lookupSchema("", info->name, from);
-  const Schema *after = lookupSchema("", info->name, to);
+  const Schema *after = lookupSchema("", name, to);
   if (!before || !after || after->deprecated ||
       info->isUnmerged(after->sinceVersion))
     return "there is no such operator any more";
-  if (before->sinceVersion == after->sinceVersion)
+  if (before->sinceVersion == after->sinceVersion && name == info->name)
     return "";
   constexpr int64_t kOldest = 7; // broadcasting was by attributes before
   if (from < kOldest)
@@ -424,12 +524,12 @@ std::string explainNoUpgrade(Operation *op, int64_t from, int64_t to) {
     why = "its attributes are parameters of its function";
   if (!why.empty())
     return why;
-  for (NamedAttribute attribute : op->getAttrs()) {
-    StringRef name = attribute.getName();
+  for (NamedAttribute entry : op->getAttrs()) {
+    StringRef attribute = entry.getName();
     // Those that a rule takes away are not the later schema's.
-    if (before->attributes.contains(name) &&
-        !after->attributes.contains(name) && !isRewritten)
-      return "its attribute '" + name.str() + "' is gone";
+    if (before->attributes.contains(attribute) &&
+        !after->attributes.contains(attribute) && !isRewritten)
+      return "its attribute '" + attribute.str() + "' is gone";
   }
   return checkSchema(op, *after);
 }
@@ -438,22 +538,33 @@ void upgrade(RewriterBase &rewriter, Operation *op, int64_t from, int64_t to) {
   const OperatorInfo *info = lookupOperator(op->getName());
   if (!info || !info->domain.empty())
     return;
+  int64_t renamed = 0;
   forEachChange(info->name, from, to, [&](const Change &change) {
     if (change.apply)
       op = change.apply(rewriter, op);
+    if (!change.becomes.empty())
+      renamed = change.opset;
   });
+  if (renamed != 0)
+    upgrade(rewriter, op, renamed, to);
 }
 
 DictionaryAttr withOpsetVersion(DictionaryAttr fields, int64_t version) {
   Builder builder(fields.getContext());
   SmallVector<Attribute> imports;
+  bool isImported = false;
   for (Attribute import : fields.getAs<ArrayAttr>("opset_import")) {
     NamedAttrList entries(cast_or_null<DictionaryAttr>(import));
     auto domain = dyn_cast_if_present<StringAttr>(entries.get("domain"));
-    if (!domain || domain.empty() || domain == "ai.onnx")
+    if (!domain || domain.empty() || domain == "ai.onnx") {
       entries.set("version", builder.getI64IntegerAttr(version));
+      isImported = true;
+    }
     imports.push_back(entries.getDictionary(fields.getContext()));
   }
+  if (!isImported)
+    imports.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr("version", builder.getI64IntegerAttr(version))));
   NamedAttrList all(fields);
   all.set("opset_import", builder.getArrayAttr(imports));
   return all.getDictionary(fields.getContext());

@@ -101,7 +101,33 @@ const TensorProto *ShapeValues::getConstant(Value value) {
   auto [it, isNew] = constants.try_emplace(value.getAsOpaquePointer());
   if (isNew)
     it->second = readConstant(value.getDefiningOp());
+  if (isNew && !it->second)
+    it->second = computeConstant(value);
   return it->second.get();
+}
+
+/// A list that is a constant in other dimensions, as exporters write axes.
+std::unique_ptr<TensorProto> ShapeValues::computeConstant(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape() || type.getRank() > 1)
+    return nullptr;
+  if (!isa_and_present<FlattenOp, IdentityOp, ReshapeOp, SqueezeOp,
+                       UnsqueezeOp>(value.getDefiningOp()))
+    return nullptr;
+  const TensorProto *source = getConstant(value.getDefiningOp()->getOperand(0));
+  if (!source)
+    return nullptr;
+  // Models may declare anything.
+  int64_t count = 1;
+  for (int64_t size : source->dims())
+    count *= size;
+  if (count != type.getNumElements())
+    return nullptr;
+  auto proto = std::make_unique<TensorProto>(*source);
+  proto->clear_dims();
+  for (int64_t size : type.getShape())
+    proto->add_dims(size);
+  return proto;
 }
 
 /// Integers as a shape's dimensions.

@@ -1,5 +1,4 @@
 //===- SchemaContext.h - an operation for inference -------------*- C++ -*-===//
-//-*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -38,6 +37,8 @@ public:
   void forget(mlir::Value value);
 
 private:
+  std::unique_ptr<::onnx::TensorProto> computeConstant(mlir::Value value);
+
   // By reference: pointers to what is in here are handed out.
   std::map<void *, ::onnx::TensorShapeProto> known;
   std::map<void *, std::unique_ptr<::onnx::TensorProto>> constants;

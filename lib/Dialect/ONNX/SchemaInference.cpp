@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ContribSchemas.h"
+#include "RankInference.h"
 #include "SchemaContext.h"
 #include "SchemaRegistry.h"
 #include "SchemaTypes.h"
@@ -46,6 +47,7 @@ private:
   bool inferGraphs();
   void inferFunction(func::FuncOp func);
   void forgetConflicts();
+  void forgetDeclared();
   void restoreDeclared();
   void inferBlock(Block &block) {
     if (depth == kMaxDepth)
@@ -58,6 +60,7 @@ private:
   void inferOperation(Operation *op);
   void inferCustom(CustomOp op);
   void inferCall(CallOp call);
+  void inferCarried(LoopOp loop);
   std::vector<const TypeProto *>
   inferRegion(Region &region, ArrayRef<const TypeProto *> inputTypes,
               std::deque<TypeProto> &results);
@@ -220,7 +223,7 @@ void Inferrer::refine(Value value, Type inferred) {
   if (refined == type)
     return;
   // It is exported as it stands; inside the graph more may be known.
-  if (options.shapes && isDeclaredByGraph(value))
+  if (options.shapes && !options.corrects && isDeclaredByGraph(value))
     declared.push_back({value, type});
   setType(value, refined);
 }
@@ -435,9 +438,17 @@ void runInference(Operation *op, const OperatorInfo &info, ShapeValues *values,
   } catch (const std::exception &) { // NOLINT(bugprone-empty-catch)
     // A type stays unknown; whether the node is right is not asked here.
   }
-  for (OpResult result : op->getResults())
-    show(result, withSchemaElement(context.getInferredType(result), result),
-         withShapes);
+  for (OpResult result : op->getResults()) {
+    Type type = withSchemaElement(context.getInferredType(result), result);
+    // ONNX's checker knows nothing of these ranks.
+    if (withShapes && isa_and_present<UnrankedTensorType>(type) &&
+        !isa<RankedTensorType>(result.getType()))
+      if (std::optional<int64_t> rank = inferRank(op))
+        type = RankedTensorType::get(
+            SmallVector<int64_t>(*rank, ShapedType::kDynamic),
+            cast<TensorType>(type).getElementType());
+    show(result, type, withShapes);
+  }
 }
 
 void Inferrer::inferOperation(Operation *op) {
@@ -463,6 +474,56 @@ void Inferrer::inferOperation(Operation *op) {
                  if (isUnknown(result.getType()) || withShapes)
                    refine(result, type);
                });
+  if (auto loop = dyn_cast<LoopOp>(op); loop && options.shapes)
+    inferCarried(loop);
+}
+
+/// ONNX infers no shape for what a loop carries, as it may change. It has the
+/// one that the body's argument declares if it begins so and if, when an
+/// iteration gets such a value, it passes such a value on.
+void Inferrer::inferCarried(LoopOp loop) {
+  if (loop->getRegion(0).empty())
+    return;
+  Block &body = loop->getRegion(0).front();
+  OperandRange next = body.getTerminator()->getOperands();
+  auto fits = [](Type given, Type declared) {
+    auto type = dyn_cast<RankedTensorType>(given);
+    auto wanted = cast<RankedTensorType>(declared);
+    return type && type.getElementType() == wanted.getElementType() &&
+           type.getRank() == wanted.getRank() &&
+           llvm::all_of(llvm::zip_equal(type.getShape(), wanted.getShape()),
+                        [](auto sizes) {
+                          auto [size, expected] = sizes;
+                          return ShapedType::isDynamic(expected) ||
+                                 size == expected;
+                        });
+  };
+  constexpr unsigned kFirst = 2; // behind the number of iterations, a condition
+  llvm::SmallDenseMap<unsigned, Type> carried;
+  for (auto [position, operand] :
+       llvm::zip_equal(inputPositions(loop), loop->getOperands()))
+    if (position >= kFirst && position < body.getNumArguments() &&
+        position - 1 < next.size()) {
+      Type declared = body.getArgument(position).getType();
+      if (isa<RankedTensorType>(declared) &&
+          fits(operand.getType(), declared) &&
+          fits(next[position - 1].getType(), declared))
+        carried[position - kFirst] = declared;
+    }
+  for (OpResult result : loop->getResults())
+    if (Type type =
+            carried.lookup(outputPosition(loop, result.getResultNumber())))
+      refine(result, type);
+}
+
+/// Nodes make what follows, whatever the model says of their results.
+void Inferrer::forgetDeclared() {
+  module.walk([](Operation *op) {
+    if (lookupOperator(op->getName()))
+      for (Value result : op->getResults())
+        if (isa<RankedTensorType>(result.getType()))
+          result.setType(withoutShape(result.getType()));
+  });
 }
 
 /// What graphs declare of what leaves them comes back, and functions say what
@@ -591,6 +652,8 @@ bool Inferrer::inferGraphs() {
 }
 
 void Inferrer::run() {
+  if (options.corrects)
+    forgetDeclared();
   // A caller's shapes may depend on what another function returns, and so on:
   // few graphs need a third round.
   constexpr unsigned kMaxRounds = 4;

@@ -24,7 +24,7 @@ void upgrade(mlir::RewriterBase &rewriter, mlir::Operation *op, int64_t from,
              int64_t to);
 
 /// The fields of a model or a function (ONNXDialect::kModel, kFunction), with
-/// another version of ai.onnx among their `opset_import`.
+/// this version of ai.onnx among their `opset_import`.
 mlir::DictionaryAttr withOpsetVersion(mlir::DictionaryAttr fields,
                                       int64_t version);
 

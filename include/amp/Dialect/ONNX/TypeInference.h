@@ -18,6 +18,10 @@ struct InferenceOptions {
   /// Is shown values whose inferred shape is another than what they have,
   /// which stays: ONNX's checker refuses such models. May be null.
   llvm::function_ref<void(mlir::Value)> contradicted = nullptr;
+  /// Shapes that the model declares of what nodes make are forgotten first,
+  /// also of what graphs return: they may be wrong, and only some can be
+  /// compared.
+  bool corrects = false;
 };
 
 /// Replaces `!onnx.unknown` where the inference functions of ONNX's schemas
