@@ -8,8 +8,11 @@
 #define AMP_INITALL_H
 
 #include "amp/Dialect/AMP/AMPDialect.h"
+#include "amp/Dialect/AMPRT/AMPRTDialect.h"
 #include "amp/Dialect/ONNX/ONNXDialect.h"
+#include "amp/Passes/Codegen.h"
 #include "amp/Passes/Embedding.h"
+#include "amp/Passes/Executable.h"
 #include "amp/Passes/Lowering.h"
 #include "amp/Passes/Passes.h"
 #include "amp/Passes/Pipelines.h"
@@ -31,18 +34,21 @@ namespace amp {
 /// Adds the project's dialects, and those that its passes work on, with their
 /// models of AutocastOpInterface.
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<AMPDialect, onnx::ONNXDialect, mlir::arith::ArithDialect,
-                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
-                  mlir::linalg::LinalgDialect, mlir::math::MathDialect,
-                  mlir::quant::QuantDialect, mlir::scf::SCFDialect,
-                  mlir::tensor::TensorDialect, mlir::tosa::TosaDialect>();
+  registry.insert<AMPDialect, rt::AMPRTDialect, onnx::ONNXDialect,
+                  mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
+                  mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
+                  mlir::math::MathDialect, mlir::quant::QuantDialect,
+                  mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
+                  mlir::tosa::TosaDialect>();
   registerForeignAutocastModels(registry);
 }
 
 /// Adds passes and pipelines to the global registry, for command lines.
 inline void registerAllPasses() {
   registerAutocastPasses();
+  registerCodegenPasses();
   registerEmbeddingPasses();
+  registerExecutablePasses();
   registerLoweringPasses();
   registerPipelines();
   registerTrainingPasses();

@@ -20,6 +20,7 @@ struct InferTypesPass final : impl::InferTypesBase<InferTypesPass> {
   void runOnOperation() override {
     onnx::InferenceOptions options;
     options.shapes = shapes;
+    options.corrects = corrects;
     if (failed(onnx::inferTypes(getOperation(), options)))
       signalPassFailure();
   }

@@ -55,6 +55,9 @@ private:
   /// The first opset after the node's where it admits the type; none if there
   /// is none.
   std::optional<int64_t> findOpset(Operation *op, FloatType lowType) const;
+  /// Has a model import ai.onnx that has no node of it, if an opset is asked
+  /// for.
+  void importLatest();
   /// Fills in the first node that has no other form, and why.
   bool canRaise(int64_t to, std::string &why);
   /// Fills in the first value whose declared shape is wrong, as only a later
@@ -78,6 +81,15 @@ std::optional<int64_t> RaiseOpsetPass::findOpset(Operation *op,
       return opset;
   }
   return std::nullopt;
+}
+
+void RaiseOpsetPass::importLatest() {
+  auto model =
+      getOperation()->getAttrOfType<DictionaryAttr>(onnx::ONNXDialect::kModel);
+  int64_t opset = std::max(minOpset.getValue(), preferredOpset.getValue());
+  if (model && opset > 0 && !onnx::getOpsetVersion(getOperation(), ""))
+    getOperation()->setAttr(onnx::ONNXDialect::kModel,
+                            onnx::withOpsetVersion(model, opset));
 }
 
 bool RaiseOpsetPass::canRaise(int64_t to, std::string &why) {
@@ -188,6 +200,7 @@ void RaiseOpsetPass::runOnOperation() {
     if (std::optional<int64_t> opset = findOpset(op, lowType))
       opsets.insert(*opset);
 
+  importLatest();
   std::optional<int64_t> version = onnx::getOpsetVersion(getOperation(), "");
   for (int64_t opset : {minOpset.getValue(), preferredOpset.getValue()})
     if (version && *version < opset)

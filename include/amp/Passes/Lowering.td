@@ -36,6 +36,8 @@ def InferTypes : Pass<"onnx-infer-types", "::mlir::ModuleOp"> {
   let options = [
     Option<"shapes", "shapes", "bool", /*default=*/"true",
            "Infer dimensions too, not only element types">,
+    Option<"corrects", "correct", "bool", /*default=*/"false",
+           "Forget what the model declares of what nodes make: only dimensions that follow are trusted">,
   ];
 }
 
