@@ -119,7 +119,8 @@ def lint() -> Count:
     count = run("format", [ROOT / "tools/dev", "format", "--check"])
     count.add(run("ruff", ["ruff", "check", "--quiet"]))
     count.add(run("mypy", ["mypy", "--no-error-summary"]))
-    scripts = [ROOT / "tools/dev", ROOT / ".ci/run", *sorted((ROOT / "tools/setup").glob("*.sh"))]
+    scripts = [ROOT / "tools/dev", ROOT / ".ci/run", *sorted(ROOT.glob("tools/setup/*.sh"))]
+    scripts += sorted(ROOT.glob("bench/*.sh"))
     count.add(run("shellcheck", ["shellcheck", *scripts]))
     return count
 

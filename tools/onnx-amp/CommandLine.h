@@ -32,6 +32,9 @@ enum OptionVisibility : unsigned {
   AdviseOption = 1 << 6,
   DifferentiateOption = 1 << 7,
   TrainGraphOption = 1 << 8,
+  CompileOption = 1 << 9,
+  RunOption = 1 << 10,
+  BakeOption = 1 << 11,
 };
 
 enum OptionID : unsigned {

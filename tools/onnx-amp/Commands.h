@@ -22,6 +22,9 @@ int runDiff(const llvm::opt::InputArgList &arguments);
 int runAdvise(const llvm::opt::InputArgList &arguments);
 int runDifferentiate(const llvm::opt::InputArgList &arguments);
 int runTrainGraph(const llvm::opt::InputArgList &arguments);
+int runCompile(const llvm::opt::InputArgList &arguments);
+int runRun(const llvm::opt::InputArgList &arguments);
+int runBake(const llvm::opt::InputArgList &arguments);
 
 /// In the order of the help text.
 inline llvm::ArrayRef<Command> getCommands() {
@@ -44,6 +47,13 @@ inline llvm::ArrayRef<Command> getCommands() {
       {"train-graph", "IN -o OUT --loss cross-entropy|mse|NAME",
        "turn a forward model into a training step", TrainGraphOption,
        runTrainGraph},
+      {"compile", "IN -o OUT.ampx", "compile a model for amp-run",
+       CompileOption, runCompile},
+      {"run", "MODEL [--inputs IN.npz] [--outputs OUT.npz] [-- OPTIONS]",
+       "compile a model and run it; OPTIONS are those of amp-run", RunOption,
+       runRun},
+      {"bake", "MODEL --checkpoint FILE -o OUT",
+       "put trained weights into a model", BakeOption, runBake},
   };
   return commands;
 }

@@ -9,17 +9,20 @@
 #include "Messages.h"
 #include "ModelFile.h"
 #include "ModelStatistics.h"
+#include "Sibling.h"
 #include "TypeSpelling.h"
 
 #include "amp/Analysis/CostModel.h"
 #include "amp/Dialect/ONNX/TypeInference.h"
 #include "amp/Interfaces/ElementTypes.h"
+#include "amp/Runtime/ExecutableFormat.h"
 #include "amp/Support/Quantities.h"
 #include "amp/Support/Quoted.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace amp;
 using namespace mlir;
@@ -363,6 +366,15 @@ static Movement getMovement(Operation *op) {
   return from == to ? Movement::None : Movement::Casts;
 }
 
+/// True for a file that `compile` has made.
+static bool isExecutable(llvm::StringRef path) {
+  auto file = llvm::MemoryBuffer::getFileSlice(
+      path, sizeof(runtime::executableMagic), /*Offset=*/0);
+  return file && (*file)->getBuffer() ==
+                     llvm::StringRef(runtime::executableMagic,
+                                     sizeof(runtime::executableMagic));
+}
+
 int amp::runInspect(const llvm::opt::InputArgList &arguments) {
   std::vector<std::string> paths = arguments.getAllArgValues(OPT_INPUT);
   if (paths.empty())
@@ -370,6 +382,8 @@ int amp::runInspect(const llvm::opt::InputArgList &arguments) {
   if (paths.size() > 1)
     return wrongUsage("expected one input, but got " + quoted(paths[0]) +
                       " and " + quoted(paths[1]));
+  if (isExecutable(paths[0]))
+    return becomeSibling("amp-run", {paths[0].c_str(), "--describe"});
   CostOptions costs;
   for (const std::string &dimension : arguments.getAllArgValues(OPT_dim))
     if (llvm::Error error = costs.addDimension(dimension))

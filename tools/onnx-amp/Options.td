@@ -20,6 +20,9 @@ def DiffOption : OptionVisibility;
 def AdviseOption : OptionVisibility;
 def DifferentiateOption : OptionVisibility;
 def TrainGraphOption : OptionVisibility;
+def CompileOption : OptionVisibility;
+def RunOption : OptionVisibility;
+def BakeOption : OptionVisibility;
 
 class Switch<string name, list<OptionVisibility> commands, string help>
     : Flag<["--"], name>, Visibility<commands>, HelpText<help>;
@@ -39,12 +42,13 @@ multiclass Setting<string name, string value, list<OptionVisibility> commands,
 
 def help : Switch<"help",
     [MainOption, ConvertOption, InspectOption, PolicyOption, DiffOption,
-     AdviseOption, DifferentiateOption, TrainGraphOption],
+     AdviseOption, DifferentiateOption, TrainGraphOption, CompileOption,
+     RunOption, BakeOption],
     "Print this text">;
 def help_short : Flag<["-"], "h">, Alias<help>,
     Visibility<[MainOption, ConvertOption, InspectOption, PolicyOption,
                 DiffOption, AdviseOption, DifferentiateOption,
-                TrainGraphOption]>;
+                TrainGraphOption, CompileOption, RunOption, BakeOption]>;
 
 def version : Switch<"version", [MainOption],
     "Print the versions of onnx-amp, MLIR and ONNX">;
@@ -58,7 +62,8 @@ def json : Switch<"json",
 //===----------------------------------------------------------------------===//
 
 def output : Separate<["-"], "o">, MetaVarName<"OUT">,
-    Visibility<[ConvertOption, DifferentiateOption, TrainGraphOption]>,
+    Visibility<[ConvertOption, DifferentiateOption, TrainGraphOption,
+                CompileOption, BakeOption]>,
     HelpText<"Where the model goes (required). As OUT '-' is standard\n"
              "output, as IN standard input; files whose names end in\n"
              ".onnxtxt are in ONNX's text form">;
@@ -73,7 +78,8 @@ defm external_data : Setting<"external-data", "auto|keep|inline|file",
 
 def allow_links : Switch<"allow-links",
     [ConvertOption, InspectOption, DiffOption, AdviseOption,
-     DifferentiateOption, TrainGraphOption],
+     DifferentiateOption, TrainGraphOption, CompileOption, RunOption,
+     BakeOption],
     "Accept external data behind symbolic and hard links,\n"
     "as in the caches of model hubs">;
 
@@ -115,9 +121,10 @@ defm estimates : Setting<"estimates", "use|ignore", [ConvertOption],
     "ignore with --tolerance, which measures)">;
 defm dim : Setting<"dim", "NAME=SIZE",
     [ConvertOption, InspectOption, DifferentiateOption,
-     TrainGraphOption],
+     TrainGraphOption, CompileOption, RunOption],
     "What a dynamic dimension of this name is taken for\n"
-    "where bytes are counted (default: 8); can be repeated">;
+    "where bytes are counted (default: 8); for compile, the\n"
+    "only size that the executable is for; can be repeated">;
 
 defm max_opset : Setting<"max-opset", "N", [ConvertOption],
     "The latest opset that the model may be raised to for\n"
@@ -332,6 +339,41 @@ defm dot : Setting<"dot", "FILE", [ConvertOption],
 defm svg : Setting<"svg", "FILE", [ConvertOption],
     "The same as SVG, laid out by Graphviz's program 'dot'">;
 
+//===----------------------------------------------------------------------===//
+// compile
+//===----------------------------------------------------------------------===//
+
+defm cpu : Setting<"cpu", "CPU[,CPU...]", [CompileOption, RunOption],
+    "The kinds of CPU that code is for, best last: x86-64-v2,\n"
+    "x86-64-v3, x86-64-v4, or native, which is the best of these\n"
+    "that this machine has (default: native)">;
+
+def explain_kernels : Switch<"explain-kernels", [CompileOption],
+    "Print what runs each node">;
+
+def round_each_node : Switch<"round-each-node", [CompileOption, RunOption],
+    "Round 16-bit results as often as the model's nodes do:\n"
+    "products are rounded before sums and activations">;
+
+def list_operators : Switch<"list-operators", [CompileOption],
+    "Print the operators that executables can have, and what runs\n"
+    "them, and exit">;
+
+//===----------------------------------------------------------------------===//
+// run, bake
+//===----------------------------------------------------------------------===//
+
+defm inputs : Setting<"inputs", "FILE", [RunOption],
+    "A .npz file with an array for each input, by its name">;
+defm outputs : Setting<"outputs", "FILE", [RunOption],
+    "Where to write the outputs, as .npz">;
+defm checkpoint : Setting<"checkpoint", "FILE", [BakeOption],
+    "The .safetensors file with the weights, by the names of\n"
+    "initializers; what else is in it is left out (required)">;
+def average : Switch<"average", [BakeOption],
+    "Take the averages X.ema, of train-graph --ema, for X">;
+
 def quiet : Switch<"quiet",
-    [ConvertOption, DifferentiateOption, TrainGraphOption],
+    [ConvertOption, DifferentiateOption, TrainGraphOption, CompileOption,
+     BakeOption],
     "Print no summary">;
