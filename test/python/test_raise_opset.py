@@ -166,3 +166,71 @@ def test_the_same_from_every_opset_of_reductions(tmp_path: Path) -> None:
                 assert raise_opset(source, target, 22) == ""
                 assert checker_problem(target) is None
                 np.testing.assert_array_equal(run(source, [data])[0], run(target, [data])[0])
+
+
+def replaced_models() -> dict[str, tuple[int, onnx.NodeProto, dict[str, Any], dict[str, Any]]]:
+    """Nodes that other operators took the place of.
+
+    The opset, the node, its initializers and its inputs.
+    """
+    rng = np.random.default_rng(0)
+    image = rng.standard_normal((1, 4, 3, 5)).astype(np.float32)
+    scales = np.array([1, 1, 2, 1.5], np.float32)
+    node = onnx.helper.make_node
+    models = {}
+    for mode in ("nearest", "linear"):
+        models[f"Upsample-9 {mode}"] = (
+            9,
+            node("Upsample", ["x", "s"], ["y"], mode=mode),
+            {"s": scales},
+            {"x": image},
+        )
+        models[f"Resize-10 {mode}"] = (
+            10,
+            node("Resize", ["x", "s"], ["y"], mode=mode),
+            {"s": scales},
+            {"x": image},
+        )
+    models["Upsample-7"] = (
+        7,
+        node("Upsample", ["x"], ["y"], scales=scales.tolist()),
+        {},
+        {"x": image},
+    )
+    models["Scatter-9"] = (
+        9,
+        node("Scatter", ["x", "i", "u"], ["y"], axis=1),
+        {"i": np.array([[1, 3]], np.int64)},
+        {"x": image[0, 0], "u": image[0, 1, :1, :2]},
+    )
+    return models
+
+
+@pytest.mark.parametrize("name", replaced_models())
+def test_operators_that_others_replaced(name: str, tmp_path: Path) -> None:
+    opset, node, initializers, inputs = replaced_models()[name]
+    model = onnx.helper.make_model(
+        onnx.helper.make_graph(
+            [node],
+            "g",
+            [
+                onnx.helper.make_tensor_value_info(key, onnx.TensorProto.FLOAT, value.shape)
+                for key, value in inputs.items()
+            ],
+            [
+                onnx.helper.make_tensor_value_info(
+                    "y", onnx.TensorProto.FLOAT, list("abcd")[: inputs["x"].ndim]
+                )
+            ],
+            [onnx.numpy_helper.from_array(value, key) for key, value in initializers.items()],
+        ),
+        opset_imports=[onnx.helper.make_opsetid("", opset)],
+        ir_version=8,
+    )
+    source, target = tmp_path / "before.onnx", tmp_path / "after.onnx"
+    onnx.save(model, source)
+    assert raise_opset(source, target, 21) == ""
+    assert checker_problem(target) is None
+    assert default_opset(onnx.load(target)) == 21
+    arrays = list(inputs.values())
+    np.testing.assert_array_equal(run(source, arrays)[0], run(target, arrays)[0])

@@ -194,17 +194,22 @@ def inference_model(model: str, weights: dict[str, np.ndarray]) -> onnx.ModelPro
 
 def accuracy(model: str, weights: dict[str, np.ndarray], digits: Digits) -> float:
     """The share of right answers on the test set, in float32."""
+    return accuracy_in_onnxruntime(inference_model(model, weights), digits)
+
+
+def accuracy_in_onnxruntime(model: onnx.ModelProto, digits: Digits) -> float:
+    """The share of right answers on the test set."""
     from onnxruntime import InferenceSession
 
-    session = InferenceSession(
-        inference_model(model, weights).SerializeToString(), providers=["CPUExecutionProvider"]
-    )
+    session = InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    wanted = {value.name for value in session.get_inputs()}
     size = RECORDS["data"]["batch"]
     right = 0
     for start in range(0, len(digits.test), size):
         index = digits.test[start : start + size]
         x = np.zeros((size, digits.x.shape[1]), np.float32)
         x[: len(index)] = digits.x[index]
-        (logits,) = session.run(["logits"], {"x": x, "y": np.zeros(size, np.int64)})
+        feeds = {"x": x, "y": np.zeros(size, np.int64)}
+        (logits,) = session.run(["logits"], {name: feeds[name] for name in wanted})
         right += int((logits.argmax(1)[: len(index)] == digits.y[index]).sum())
     return right / len(digits.test)
