@@ -52,6 +52,12 @@ const PanelKernels &getPanels(const Gemm &gemm, const GemmKernels &kernels,
   return *kernels.floats;
 }
 
+/// Whether the bias or the residual is in C's memory.
+bool hasAlias(const Gemm &gemm) {
+  return (gemm.residual.exists() && gemm.residual.data == gemm.c.data) ||
+         (gemm.bias.exists() && gemm.bias.data == gemm.c.data);
+}
+
 enum class Method { Strips, Dots, Panels };
 
 struct Plan {
@@ -195,8 +201,7 @@ void Plan::planPanels() {
 
   int64_t blocks = std::max<int64_t>(1, divideUp(partDepth, panels.maxDepth));
   blockDepth = roundUp(divideUp(partDepth, blocks), panels.depthUnit);
-  bool isAliased = gemm.residual.data == gemm.c.data ||
-                   (gemm.bias.exists() && gemm.bias.data == gemm.c.data);
+  bool isAliased = hasAlias(gemm);
   isDirect = parts == 1 && gemm.c.type == DataType::Float &&
              gemm.c.columnStride == 1 && !gemm.c.blockColumns && !isAliased &&
              (blocks > 1 || !isFinishing());
@@ -570,7 +575,14 @@ void Plan::run(void *scratch, ThreadPool &pool) const {
 } // namespace
 
 size_t Gemm::getScratchSize(unsigned threads, Isa isa) const {
-  return Plan(*this, threads, isa).getScratchSize();
+  size_t size = Plan(*this, threads, isa).getScratchSize();
+  if (!hasAlias(*this))
+    return size;
+  // That may be so because no memory is there yet.
+  Gemm apart = *this;
+  char memory;
+  apart.c.data = &memory;
+  return std::max(size, Plan(apart, threads, isa).getScratchSize());
 }
 
 void Gemm::multiply(void *scratch, ThreadPool &threads, Isa isa) const {

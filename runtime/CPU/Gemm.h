@@ -95,7 +95,8 @@ struct Gemm {
   /// Outermost first.
   int64_t batch[Matrix::maxBatchRank] = {};
 
-  /// Bytes of scratch memory that multiply() needs on so many threads.
+  /// Bytes of scratch memory that multiply() needs on so many threads; memory
+  /// of matrices need not be there.
   size_t getScratchSize(unsigned threads, Isa isa) const;
 
   /// Computes C; allocates nothing. `scratch` is aligned to 64.

@@ -330,6 +330,36 @@ TEST(GemmTest, isTheSumForAnySizesStridesAndTypes) {
   }
 }
 
+TEST(GemmTest, needsNoMoreScratchThanItSaysWithoutMemory) {
+  Random random(7);
+  char memory[3];
+  for (int i = 0; i < 3000; ++i) {
+    Gemm g;
+    g.rows = pick(random, 1, 2000);
+    g.columns = pick(random, 1, 4000);
+    g.depth = pick(random, 1, 5000);
+    g.a = {nullptr, DataType::Float, g.depth, 1};
+    g.b = {nullptr, DataType::Float, g.columns, 1};
+    g.c = {nullptr, DataType::Float, g.columns, 1};
+    if (pick(random, 0, 1))
+      g.bias = {nullptr, DataType::Float, 0, 1};
+    if (pick(random, 0, 1))
+      g.residual = g.c;
+    auto threads = static_cast<unsigned>(pick(random, 1, 8));
+    for (Isa isa : getTestedIsas()) {
+      size_t size = g.getScratchSize(threads, isa);
+      Gemm run = g;
+      run.c.data = &memory[0];
+      run.bias.data = &memory[1];
+      for (int residual : {0, 2}) {
+        run.residual.data = &memory[residual];
+        ASSERT_LE(run.getScratchSize(threads, isa), size)
+            << g.rows << "x" << g.columns << "x" << g.depth;
+      }
+    }
+  }
+}
+
 TEST(GemmTest, doesNotDependOnTheNumberOfThreads) {
   for (unsigned seed = 1000; seed < 1200; ++seed) {
     Case c = makeCase(seed);
