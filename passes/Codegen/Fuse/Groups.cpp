@@ -79,10 +79,9 @@ Groups::Group Groups::makeGroup(ArrayRef<unsigned> members) const {
   return group;
 }
 
-/// True if a way leads from one group to another through a third.
+/// True if a way leads from one group to another through a third. Members of a
+/// group on it may be anywhere: it need not go forward in the block.
 bool Groups::hasPath(unsigned from, unsigned to) const {
-  const Group &target = groups[to];
-  unsigned last = target.members.back();
   llvm::SmallDenseSet<unsigned, 32> seen{from, to};
   SmallVector<unsigned> stack;
   auto visit = [&](const Group &group, bool isFirst) {
@@ -91,7 +90,7 @@ bool Groups::hasPath(unsigned from, unsigned to) const {
         unsigned next = leader[user];
         if (next == to && !isFirst)
           return true;
-        if (groups[next].members.front() < last && seen.insert(next).second)
+        if (seen.insert(next).second)
           stack.push_back(next);
       }
     return false;
