@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import time
+import functools
 
 import torch
+from results import least_times
 
 TYPES = {
     "float32": (1, torch.float32),
@@ -47,18 +48,12 @@ def main() -> None:
             y = torch.empty_like(q)
             sizes = [ctypes.c_int64(x) for x in (batch, heads, queries, keys, size)]
             pointers = [ctypes.c_void_p(x.data_ptr()) for x in (q, k, v, y)]
-            best = [float("inf")] * 2
-            begin = time.perf_counter()
-            turns = 0
-            while turns < 3 or time.perf_counter() - begin < arguments.seconds:
-                turns += 1
-                start = time.perf_counter()
-                library.attend(threads, number, causal, *sizes, *pointers)
-                best[0] = min(best[0], time.perf_counter() - start)
-                start = time.perf_counter()
-                torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(causal))
-                best[1] = min(best[1], time.perf_counter() - start)
-            report.append(f"{name} {best[0] * 1e6:.0f} / {best[1] * 1e6:.0f} us")
+            ours = functools.partial(library.attend, threads, number, causal, *sizes, *pointers)
+            theirs = functools.partial(
+                torch.nn.functional.scaled_dot_product_attention, q, k, v, is_causal=bool(causal)
+            )
+            best = least_times({"ours": ours, "torch": theirs}, arguments.seconds)
+            report.append(f"{name} {best['ours'] * 1e6:.0f} / {best['torch'] * 1e6:.0f} us")
         print(
             f"{batch}x{heads}x{queries}x{keys}x{size}{' causal' if causal else ''}: "
             f"ours / torch: {', '.join(report)}",

@@ -11,13 +11,13 @@ from __future__ import annotations
 import argparse
 import ctypes
 import functools
-import time
 from collections.abc import Callable
 
 import numpy as np
 import onnxruntime as ort
 import torch
 from onnx import TensorProto, helper
+from results import least_times
 
 TYPES = {
     "float32": (1, torch.float32),
@@ -152,15 +152,7 @@ def main() -> None:
                     runs["y float32 ort"] = make_ort(
                         x.numpy(), w.numpy(), tuple(y.shape), groups, stride, pad, threads
                     )
-            best = dict.fromkeys(runs, float("inf"))
-            begin = time.perf_counter()
-            turns = 0
-            while turns < 3 or time.perf_counter() - begin < arguments.seconds:
-                turns += 1
-                for key, run in runs.items():
-                    start = time.perf_counter()
-                    run()
-                    best[key] = min(best[key], time.perf_counter() - start)
+            best = least_times(runs, arguments.seconds)
             rates = ", ".join(f"{key} {flops / t / 1e9:.0f}" for key, t in best.items())
             print(f"{name} batch {batch} GFLOP/s: {rates}", flush=True)
 

@@ -17,7 +17,6 @@ import re
 import statistics
 import subprocess
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -25,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime
+from results import times_of
 
 
 @dataclass
@@ -99,12 +99,7 @@ class Theirs:
 
     def time(self, seconds: float) -> tuple[float, int]:
         """The median time of steps, and how many there were."""
-        times: list[float] = []
-        end = time.perf_counter() + seconds
-        while len(times) < 3 or time.perf_counter() < end:
-            begin = time.perf_counter()
-            self.session.run(None, self.feeds)
-            times.append(time.perf_counter() - begin)
+        times = times_of(lambda: self.session.run(None, self.feeds), seconds, least=3)
         return 1000 * statistics.median(times), len(times)
 
 

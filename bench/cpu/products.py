@@ -1,5 +1,6 @@
 """Matrix products of the CPU runtime beside PyTorch and ONNX Runtime.
 
+    ninja -C build/release amp-bench-products    # LIBRARY is build/release/lib/libamp-bench-products.so
     products.py LIBRARY [--threads N] [--seconds S] [--isa avx2,avx512,amx] [--only M,M]
 
 Each size runs by turns in all libraries, so that whatever else the machine does
@@ -11,7 +12,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import functools
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -19,6 +19,7 @@ import onnx
 import onnxruntime as ort
 import torch
 from onnx import TensorProto, helper
+from results import least_times
 
 TYPES = {
     "float32": (1, torch.float32),
@@ -127,15 +128,7 @@ def main() -> None:
             runs[f"torch {name}"] = run_torch
         if not trans and "float32" in arguments.types:
             runs["ort float32"] = make_ort(m, n, k, trans, batch, threads)
-        best = dict.fromkeys(runs, float("inf"))
-        begin = time.perf_counter()
-        turns = 0
-        while turns < 3 or time.perf_counter() - begin < arguments.seconds:
-            turns += 1
-            for name, run in runs.items():
-                start = time.perf_counter()
-                run()
-                best[name] = min(best[name], time.perf_counter() - start)
+        best = least_times(runs, arguments.seconds)
         rates = ", ".join(f"{name} {2e-9 * m * n * k * batch / t:.0f}" for name, t in best.items())
         print(f"{m}x{n}x{k}{'T' if trans else ''} batch {batch} GFLOP/s: {rates}", flush=True)
 

@@ -55,15 +55,34 @@ class Result:
         return f"{word:6} {self.case:34} {value:10} {goal:8} {self.text}"
 
 
-def median_of(function: Callable[[], object], seconds: float, least: int = 2) -> float:
-    """The median time of calls, as many as `seconds` allow, `least` at least."""
+def times_of(function: Callable[[], object], seconds: float, least: int) -> list[float]:
+    """The time of each call, of as many as `seconds` allow, `least` at least."""
     times: list[float] = []
     end = time.perf_counter() + seconds
     while len(times) < least or time.perf_counter() < end:
         begin = time.perf_counter()
         function()
         times.append(time.perf_counter() - begin)
-    return statistics.median(times)
+    return times
+
+
+def median_of(function: Callable[[], object], seconds: float, least: int = 2) -> float:
+    """The median time of such calls."""
+    return statistics.median(times_of(function, seconds, least))
+
+
+def least_times(runs: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, float]:
+    """Of short calls that take turns, one at a time, the least time of each."""
+    best = dict.fromkeys(runs, float("inf"))
+
+    def take_turns() -> None:
+        for name, run in runs.items():
+            begin = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - begin)
+
+    times_of(take_turns, seconds, least=3)
+    return best
 
 
 def in_turn(
